@@ -2,11 +2,13 @@
 // freed when their last non-default entry is cleared. Reading an unset entry gives T{}. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <unordered_map>
+#include <optional>
+#include <vector>
 
 namespace winnow {
 
@@ -14,41 +16,46 @@ template <typename T>
 class PagedArray {
  public:
   T get(std::uint64_t index) const {
-    const auto page = pages_.find(index / kPageEntries);
-    return page == pages_.end() ? T{} : page->second->entries[index % kPageEntries];
+    const std::uint64_t number = index / kPageEntries;
+    if (number >= pages_.size() || !pages_[number]) return T{};
+    return pages_[number]->entries[index % kPageEntries];
   }
 
   void set(std::uint64_t index, const T& value) {
+    const std::uint64_t number = index / kPageEntries;
     const bool clears = value == T{};
-    auto page = pages_.find(index / kPageEntries);
-    if (page == pages_.end()) {
+    if (number >= pages_.size() || !pages_[number]) {
       if (clears) return;
-      page = pages_.emplace(index / kPageEntries, std::make_unique<Page>()).first;
+      if (number >= pages_.size()) pages_.resize(number + 1);
+      pages_[number] = std::make_unique<Page>();
     }
-    T& entry = page->second->entries[index % kPageEntries];
+    Page& page = *pages_[number];
+    T& entry = page.entries[index % kPageEntries];
     const bool was_clear = entry == T{};
     entry = value;
-    if (was_clear && !clears) ++page->second->used;
-    if (!was_clear && clears && --page->second->used == 0) pages_.erase(page);
+    if (was_clear && !clears) ++page.used;
+    if (!was_clear && clears && --page.used == 0) pages_[number].reset();
   }
 
-  // Calls visit(index, entry) for every entry that is set, in no particular order.
-  template <typename Visit>
-  void for_each(Visit visit) const {
-    for (const auto& [number, page] : pages_) {
-      for (std::size_t i = 0; i < kPageEntries; ++i) {
-        if (!(page->entries[i] == T{})) visit(number * kPageEntries + i, page->entries[i]);
+  // The first entry that is set at `index` or above.
+  std::optional<std::uint64_t> next_set(std::uint64_t index) const {
+    for (std::uint64_t number = index / kPageEntries; number < pages_.size(); ++number) {
+      if (!pages_[number]) continue;
+      const std::uint64_t first = number * kPageEntries;
+      for (std::uint64_t i = std::max(index, first) - first; i < kPageEntries; ++i) {
+        if (!(pages_[number]->entries[i] == T{})) return first + i;
       }
     }
+    return std::nullopt;
   }
 
  private:
-  static constexpr std::size_t kPageEntries = 1024;
+  static constexpr std::uint64_t kPageEntries = 1024;
   struct Page {
     std::array<T, kPageEntries> entries{};
     std::size_t used = 0;
   };
-  std::unordered_map<std::uint64_t, std::unique_ptr<Page>> pages_;
+  std::vector<std::unique_ptr<Page>> pages_;
 };
 
 }  // namespace winnow

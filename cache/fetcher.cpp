@@ -1,0 +1,125 @@
+#include "cache/fetcher.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::chrono::milliseconds kFirstPause{100};
+constexpr std::chrono::milliseconds kLongestPause{5'000};
+constexpr std::chrono::milliseconds kDeadlineTick{250};
+
+// Whether asking again may help. A file that changed, went or is refused stays so.
+bool is_passing(const std::error_code& error) {
+  switch (error.value()) {
+    case EIO:
+    case ETIMEDOUT:
+    case EAGAIN:
+    case ENOTCONN:
+    case ECONNRESET:
+    case ECONNABORTED:
+    case EHOSTDOWN:
+    case EHOSTUNREACH:
+    case ENETUNREACH:
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case ENOBUFS:
+    case EBUSY:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+Fetcher::Fetcher(Source& source, FetchOptions options, Landed landed)
+    : source_(source),
+      options_(options),
+      landed_(std::move(landed)),
+      window_(options.whole_file_bytes),
+      pool_({.name = "winnow-fetch", .max_threads = options.threads, .max_weight = options.in_flight_bytes}) {
+  if (options_.source_timeout.count() > 0) watcher_ = std::thread([this] { watch_deadlines(); });
+}
+
+Fetcher::~Fetcher() { stop(); }
+
+void Fetcher::stop() {
+  {
+    const std::lock_guard lock(stop_mutex_);
+    stopping_ = true;
+  }
+  stop_changed_.notify_all();
+  if (watcher_.joinable()) watcher_.join();
+  flights_.expire(Clock::time_point::max(), errno_error(EIO));
+  pool_.stop();
+}
+
+void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
+  const std::uint64_t file_size = file.version.size;
+  const auto wanted = [&] {
+    return file_size <= options_.whole_file_bytes ? Range{0, file_size}
+                                                  : window_.next(file.id, asked, file_size);
+  };
+  const FlightPtr flight = flights_.board(file, asked, wanted, Clock::now(), std::move(waiter));
+  if (!flight) return;
+  pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { fetch(flight); });
+}
+
+void Fetcher::fetch(const FlightPtr& flight) {
+  Result<Bytes> bytes = read_with_retries(*flight);
+  if (!bytes) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+    flights_.land(flight, bytes.error());
+    return;
+  }
+  fetches_.fetch_add(1, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes.value().size(), std::memory_order_relaxed);
+  flights_.land(flight, bytes);
+  if (landed_) {
+    landed_(flight, bytes.value());
+  } else {
+    flights_.retire(flight);
+  }
+}
+
+Result<Bytes> Fetcher::read_with_retries(const Flight& flight) {
+  auto length = kFirstPause;
+  while (true) {
+    Result<Bytes> bytes =
+        source_.read(flight.file.path, flight.file.version, flight.range.offset, flight.range.size);
+    if (bytes || !is_passing(bytes.error())) return bytes;
+    const auto waited = Clock::now() - flight.booked_at;
+    if (options_.source_timeout.count() > 0 && waited + length >= options_.source_timeout)
+      return errno_error(EIO);
+    if (!pause(length)) return errno_error(EIO);
+    retries_.fetch_add(1, std::memory_order_relaxed);
+    length = std::min(length * 2, kLongestPause);
+  }
+}
+
+bool Fetcher::pause(std::chrono::milliseconds length) {
+  std::unique_lock lock(stop_mutex_);
+  return !stop_changed_.wait_for(lock, length, [this] { return stopping_; });
+}
+
+void Fetcher::watch_deadlines() {
+  while (pause(kDeadlineTick)) {
+    timeouts_.fetch_add(flights_.expire(Clock::now() - options_.source_timeout, errno_error(EIO)),
+                        std::memory_order_relaxed);
+  }
+}
+
+FetchCounts Fetcher::counts() const {
+  return {.fetches = fetches_,
+          .bytes = bytes_,
+          .retries = retries_,
+          .failures = failures_,
+          .timeouts = timeouts_,
+          .in_flight = flights_.aloft()};
+}
+
+}  // namespace winnow

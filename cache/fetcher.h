@@ -1,0 +1,79 @@
+// Brings bytes from the source: once for however many readers, whole files up to a size and windows above it,
+// with bounded memory and threads. A passing failure of the source is tried again, with growing pauses, until
+// `source_timeout`; readers then get EIO. Thread-safe; no call blocks.
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+#include "cache/flight_table.h"
+#include "cache/read_window.h"
+#include "cache/source.h"
+#include "cache/worker_pool.h"
+
+namespace winnow {
+
+struct FetchOptions {
+  std::uint64_t whole_file_bytes = 8 << 20;
+  std::uint64_t in_flight_bytes = 256 << 20;
+  unsigned threads = 128;
+  std::chrono::milliseconds source_timeout{60'000};  // zero: wait for ever
+};
+
+struct FetchCounts {
+  std::uint64_t fetches = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t retries = 0;
+  std::uint64_t failures = 0;  // fetches that ended in an error, stale ones included
+  std::uint64_t timeouts = 0;
+  std::size_t in_flight = 0;
+};
+
+class Fetcher {
+ public:
+  // Called on a fetch thread after a flight's readers were answered. Whoever takes the flight calls retire()
+  // when its bytes are no longer needed; if `landed` is empty the fetcher does so itself.
+  using Landed = std::function<void(const FlightPtr&, const Bytes&)>;
+
+  Fetcher(Source& source, FetchOptions options, Landed landed);
+  ~Fetcher();
+
+  // `asked` lies within the file. The waiter is called once, perhaps before this returns.
+  void read(const FileRef& file, Range asked, BytesWaiter waiter);
+
+  void retire(const FlightPtr& flight) { flights_.retire(flight); }
+  std::vector<Range> unanswered(const FlightPtr& flight) const { return flights_.unanswered(flight); }
+  bool has_waiting_reader(SampleId id) const { return flights_.has_waiting_reader(id); }
+  FetchCounts counts() const;
+  void stop();  // readers still waiting get EIO
+
+ private:
+  void fetch(const FlightPtr& flight);
+  Result<Bytes> read_with_retries(const Flight& flight);
+  bool pause(std::chrono::milliseconds length);  // false if stopping
+  void watch_deadlines();
+
+  Source& source_;
+  const FetchOptions options_;
+  const Landed landed_;
+  FlightTable flights_;
+  ReadWindow window_;
+
+  std::atomic<std::uint64_t> fetches_{0};
+  std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> retries_{0};
+  std::atomic<std::uint64_t> failures_{0};
+  std::atomic<std::uint64_t> timeouts_{0};
+
+  std::mutex stop_mutex_;  // guards stopping_
+  std::condition_variable stop_changed_;
+  bool stopping_ = false;
+  WorkerPool pool_;
+  std::thread watcher_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,127 @@
+#include "cache/flight_table.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::function<Range()>& if_none,
+                             Clock::time_point now, BytesWaiter waiter) {
+  Bytes ready;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& of_file = flights_[value(file.id)];
+    const auto found = std::find_if(of_file.begin(), of_file.end(),
+                                    [&](const FlightPtr& flight) { return flight->range.covers(asked); });
+    if (found == of_file.end()) {
+      auto flight = std::make_shared<Flight>(file, if_none(), now);
+      flight->passengers_.push_back({asked, std::move(waiter)});
+      of_file.push_back(flight);
+      return flight;
+    }
+    Flight& flight = **found;
+    if (flight.state_ == Flight::State::kAloft) {
+      flight.passengers_.push_back({asked, std::move(waiter)});
+      return nullptr;
+    }
+    flight.answered_.push_back(asked);
+    ready = flight.bytes_.part(asked.offset - flight.range.offset, asked.size);
+  }
+  waiter(std::move(ready));
+  return nullptr;
+}
+
+void FlightTable::land(const FlightPtr& flight, Result<Bytes> bytes) {
+  std::vector<Flight::Passenger> passengers;
+  {
+    const std::lock_guard lock(mutex_);
+    if (flight->state_ != Flight::State::kAloft) return;  // expired meanwhile
+    passengers.swap(flight->passengers_);
+    if (bytes) {
+      flight->state_ = Flight::State::kLanded;
+      flight->bytes_ = bytes.value();
+      for (const auto& passenger : passengers) flight->answered_.push_back(passenger.asked);
+    } else {
+      remove(flight);
+    }
+  }
+  for (auto& [asked, waiter] : passengers) {
+    if (bytes) {
+      waiter(bytes.value().part(asked.offset - flight->range.offset, asked.size));
+    } else {
+      waiter(bytes.error());
+    }
+  }
+}
+
+void FlightTable::retire(const FlightPtr& flight) {
+  const std::lock_guard lock(mutex_);
+  remove(flight);
+}
+
+void FlightTable::remove(const FlightPtr& flight) {
+  flight->state_ = Flight::State::kGone;
+  flight->bytes_ = {};
+  const auto of_file = flights_.find(value(flight->file.id));
+  if (of_file == flights_.end()) return;
+  std::erase(of_file->second, flight);
+  if (of_file->second.empty()) flights_.erase(of_file);
+}
+
+std::size_t FlightTable::expire(Clock::time_point booked_before, std::error_code error) {
+  std::vector<Flight::Passenger> passengers;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<FlightPtr> late;
+    for (const auto& [id, of_file] : flights_) {
+      for (const FlightPtr& flight : of_file) {
+        if (flight->state_ == Flight::State::kAloft && flight->booked_at < booked_before)
+          late.push_back(flight);
+      }
+    }
+    for (const FlightPtr& flight : late) {
+      std::move(flight->passengers_.begin(), flight->passengers_.end(), std::back_inserter(passengers));
+      flight->passengers_.clear();
+      remove(flight);
+    }
+  }
+  for (auto& passenger : passengers) passenger.waiter(error);
+  return passengers.size();
+}
+
+std::vector<Range> FlightTable::unanswered(const FlightPtr& flight) const {
+  std::vector<Range> answered;
+  {
+    const std::lock_guard lock(mutex_);
+    answered = flight->answered_;
+  }
+  std::sort(answered.begin(), answered.end(),
+            [](const Range& a, const Range& b) { return a.offset < b.offset; });
+  std::vector<Range> gaps;
+  std::uint64_t at = flight->range.offset;
+  for (const Range& range : answered) {
+    if (range.offset > at) gaps.push_back({at, range.offset - at});
+    at = std::max(at, range.end());
+  }
+  if (at < flight->range.end()) gaps.push_back({at, flight->range.end() - at});
+  return gaps;
+}
+
+bool FlightTable::has_waiting_reader(SampleId id) const {
+  const std::lock_guard lock(mutex_);
+  const auto of_file = flights_.find(value(id));
+  if (of_file == flights_.end()) return false;
+  return std::any_of(of_file->second.begin(), of_file->second.end(),
+                     [](const FlightPtr& flight) { return flight->state_ == Flight::State::kAloft; });
+}
+
+std::size_t FlightTable::aloft() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t count = 0;
+  for (const auto& [id, of_file] : flights_) {
+    count += std::count_if(of_file.begin(), of_file.end(),
+                           [](const FlightPtr& flight) { return flight->state_ == Flight::State::kAloft; });
+  }
+  return count;
+}
+
+}  // namespace winnow

@@ -1,0 +1,93 @@
+// Fetch-once: any number of readers of the same bytes cause one fetch. A flight is one fetch of one range of
+// one file; whoever asks for a range that a flight covers joins it. A landed flight stays joinable until it
+// is retired, so that a reader who comes while its bytes are being pushed to the kernel needs no second
+// fetch. Thread-safe. Waiters are called exactly once, without any lock held, from whichever thread lands the
+// flight (or at once, if it has landed already).
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "cache/bytes.h"
+#include "cache/file_stat.h"
+#include "cache/result.h"
+#include "policy/sample.h"
+
+namespace winnow {
+
+struct FileRef {
+  SampleId id{};
+  std::string path;
+  Version version;
+};
+
+struct Range {
+  std::uint64_t offset = 0;
+  std::uint64_t size = 0;
+  std::uint64_t end() const { return offset + size; }
+  bool covers(const Range& other) const { return offset <= other.offset && other.end() <= end(); }
+};
+
+using BytesWaiter = std::function<void(Result<Bytes>)>;
+
+class Flight {
+ public:
+  const FileRef file;
+  const Range range;
+  const std::chrono::steady_clock::time_point booked_at;
+
+  Flight(FileRef which, Range what, std::chrono::steady_clock::time_point when)
+      : file(std::move(which)), range(what), booked_at(when) {}
+
+ private:
+  friend class FlightTable;
+  enum class State { kAloft, kLanded, kGone };
+  struct Passenger {
+    Range asked;
+    BytesWaiter waiter;
+  };
+  // All guarded by FlightTable::mutex_.
+  State state_ = State::kAloft;
+  std::vector<Passenger> passengers_;
+  std::vector<Range> answered_;
+  Bytes bytes_;
+};
+
+using FlightPtr = std::shared_ptr<Flight>;
+
+class FlightTable {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  // Joins a flight of `file` that covers `asked`; else books one for the range that `if_none` gives, which
+  // must cover it, and returns it: the caller then fetches and lands it.
+  FlightPtr board(const FileRef& file, Range asked, const std::function<Range()>& if_none,
+                  Clock::time_point now, BytesWaiter waiter);
+
+  // Answers the passengers. A flight that landed well stays joinable until retired; a failed one is gone.
+  void land(const FlightPtr& flight, Result<Bytes> bytes);
+  void retire(const FlightPtr& flight);
+
+  // Fails every flight still aloft that was booked before `deadline`; gives the number of passengers told.
+  std::size_t expire(Clock::time_point booked_before, std::error_code error);
+
+  // What of the flight's range no reader has been given.
+  std::vector<Range> unanswered(const FlightPtr& flight) const;
+  // Whether a reader still waits for other bytes of the file, so that the kernel has pages of it locked.
+  bool has_waiting_reader(SampleId id) const;
+  std::size_t aloft() const;
+
+ private:
+  void remove(const FlightPtr& flight);  // with mutex_ held
+
+  mutable std::mutex mutex_;  // guards all flights; held over `if_none`, never while a waiter runs
+  std::unordered_map<std::uint64_t, std::vector<FlightPtr>> flights_;
+};
+
+}  // namespace winnow

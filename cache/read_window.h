@@ -1,0 +1,34 @@
+// How much of a large file to fetch for one READ: the asked range at a new place, then, for whoever reads on
+// from where the last window ended, twice as much each time. Keeps a few bytes for each large file lately
+// read. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <unordered_map>
+
+#include "cache/flight_table.h"
+
+namespace winnow {
+
+class ReadWindow {
+ public:
+  explicit ReadWindow(std::uint64_t max_bytes) : max_bytes_(max_bytes) {}
+
+  // A range that covers `asked` within a file of `file_size`, aligned to pages.
+  Range next(SampleId id, Range asked, std::uint64_t file_size);
+
+ private:
+  struct Stream {
+    std::uint64_t next_offset = 0;
+    std::uint64_t bytes = 0;
+  };
+  static constexpr std::size_t kMaxStreams = 1024;
+  static constexpr std::uint64_t kPage = 4096;
+
+  const std::uint64_t max_bytes_;
+  std::mutex mutex_;  // guards streams_
+  std::unordered_map<std::uint64_t, Stream> streams_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,96 @@
+#include "fs/access_tracker.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/fanotify.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cache/result.h"
+
+namespace winnow {
+
+namespace {
+
+// Each event comes with an open descriptor: read few at a time, and have room for them, or events are lost in
+// silence.
+constexpr std::size_t kEventsAtOnce = 256;
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+FileDescriptor open_fanotify() {
+  return FileDescriptor(fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK,
+                                      O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME));
+}
+
+}  // namespace
+
+bool AccessTracker::is_permitted() { return static_cast<bool>(open_fanotify()); }
+
+std::unique_ptr<AccessTracker> AccessTracker::start(const std::string& mountpoint, OnOpen on_open,
+                                                    std::string& why) {
+  raise_descriptor_limit();
+  FileDescriptor fanotify = open_fanotify();
+  if (!fanotify) {
+    why = "fanotify_init: " + errno_text(errno);
+    return nullptr;
+  }
+  if (fanotify_mark(fanotify.get(), FAN_MARK_ADD | FAN_MARK_FILESYSTEM, FAN_OPEN, AT_FDCWD,
+                    mountpoint.c_str()) != 0) {
+    why = "fanotify_mark: " + errno_text(errno);
+    return nullptr;
+  }
+  FileDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
+  return std::unique_ptr<AccessTracker>(
+      new AccessTracker(std::move(fanotify), std::move(wake), std::move(on_open)));
+}
+
+AccessTracker::AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open)
+    : fanotify_(std::move(fanotify)), wake_(std::move(wake)), on_open_(std::move(on_open)) {
+  thread_ = std::thread([this] { run(); });
+  pthread_setname_np(thread_.native_handle(), "winnow-track");
+}
+
+AccessTracker::~AccessTracker() {
+  eventfd_write(wake_.get(), 1);
+  thread_.join();
+}
+
+void AccessTracker::run() {
+  pollfd watched[] = {{fanotify_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  while (true) {
+    if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
+    if (watched[1].revents != 0) return;
+    drain();
+  }
+}
+
+void AccessTracker::drain() {
+  alignas(fanotify_event_metadata) char buffer[kEventsAtOnce * sizeof(fanotify_event_metadata)];
+  const pid_t own_pid = getpid();
+  const ssize_t got = read(fanotify_.get(), buffer, sizeof buffer);
+  if (got <= 0) return;
+  auto left = got;
+  for (auto* event = reinterpret_cast<fanotify_event_metadata*>(buffer); FAN_EVENT_OK(event, left);
+       event = FAN_EVENT_NEXT(event, left)) {
+    if ((event->mask & FAN_Q_OVERFLOW) != 0) ++overflows_;
+    if (event->fd < 0) continue;
+    const FileDescriptor opened(event->fd);
+    if (event->pid == own_pid) continue;
+    // From what the kernel knows already: asking for more would send us a request for each open.
+    struct statx found {};
+    if (statx(opened.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) continue;
+    events_.fetch_add(1, std::memory_order_relaxed);
+    on_open_(NodeId{found.stx_ino}, event->pid);
+  }
+}
+
+}  // namespace winnow

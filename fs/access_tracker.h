@@ -1,0 +1,45 @@
+// Observes every open on the mount beside the read path, through a fanotify mark on the filesystem, which
+// sees readers in containers and behind bind mounts too. Opens of one file in quick succession may be merged
+// into one event; a full queue loses events, which is counted.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+
+#include "cache/file_descriptor.h"
+#include "fs/node_id.h"
+
+namespace winnow {
+
+class AccessTracker {
+ public:
+  using OnOpen = std::function<void(NodeId, int pid)>;
+
+  static bool is_permitted();
+  // Null if the kernel does not permit it; `why` then says so.
+  static std::unique_ptr<AccessTracker> start(const std::string& mountpoint, OnOpen on_open,
+                                              std::string& why);
+  ~AccessTracker();
+
+  // How often the queue overflowed: each time, an unknown number of opens went unseen.
+  std::uint64_t overflows() const { return overflows_; }
+  std::uint64_t events() const { return events_; }
+
+ private:
+  AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open);
+  void run();
+  void drain();
+
+  const FileDescriptor fanotify_;
+  const FileDescriptor wake_;
+  const OnOpen on_open_;
+  std::atomic<std::uint64_t> overflows_{0};
+  std::atomic<std::uint64_t> events_{0};
+  std::thread thread_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,22 @@
+// The command line: each function adds one command to the program. A command does its work in its callback,
+// and throws StartupError with a sentence for the user when it fails.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+namespace winnow {
+
+void add_mount_command(CLI::App& app);
+void add_unmount_command(CLI::App& app);
+void add_status_command(CLI::App& app);
+void add_refresh_command(CLI::App& app);
+
+// Flat keys of a configuration file belong to the command at hand.
+void add_config_option(CLI::App& app);
+
+// mount(8) calls `mount.fuse.winnow SOURCE MOUNTPOINT -o a,b=c`: gives the words of `winnow mount` for that.
+std::vector<std::string> mount_helper_words(const std::vector<std::string>& words);
+
+}  // namespace winnow

@@ -1,0 +1,320 @@
+#include "fs/daemon.h"
+
+#include <malloc.h>
+#include <poll.h>
+#include <spdlog/spdlog.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <fstream>
+
+#include "fs/mount_table.h"
+#include "fs/version.h"
+#include "policy/lru.h"
+
+namespace winnow {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+constexpr auto kAuditEvery = 2s;
+constexpr std::size_t kAuditSamples = 512;
+constexpr auto kRetryUnmountFor = 2s;
+
+FileDescriptor watch_signals() {
+  sigset_t watched;
+  sigemptyset(&watched);
+  for (const int number : {SIGTERM, SIGINT, SIGHUP}) sigaddset(&watched, number);
+  pthread_sigmask(SIG_BLOCK, &watched, nullptr);
+  signal(SIGPIPE, SIG_IGN);
+  return FileDescriptor(signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK));
+}
+
+// Many threads hold short-lived buffers of file bytes: few arenas and an eager return keep resident memory
+// small.
+void tame_malloc() {
+  mallopt(M_ARENA_MAX, 4);
+  mallopt(M_MMAP_THRESHOLD, 256 << 10);
+  mallopt(M_TRIM_THRESHOLD, 1 << 20);
+}
+
+}  // namespace
+
+Daemon::Daemon(MountOptions options, ScanProgress& progress)
+    : options_(std::move(options)),
+      source_(options_.source, options_.follow_symlinks),
+      state_(options_.state_dir),
+      signals_(watch_signals()),
+      ended_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  log_path_ = state_.log_path();
+  tame_malloc();
+  open_snapshot(progress);
+}
+
+void Daemon::open_snapshot(ScanProgress& progress) {
+  std::shared_ptr<Tree> tree;
+  if (state_.has_catalogue()) {
+    tree = state_.open_tree();
+    state_.check_source(*tree, source_.identity());
+    used_saved_snapshot_ = (tree->catalogue().header().follows_symlinks != 0) == options_.follow_symlinks;
+  }
+  if (!used_saved_snapshot_) {
+    take_snapshot(source_, state_, options_.follow_symlinks, tree.get(), progress);
+    tree = state_.open_tree();
+    malloc_trim(0);
+  }
+  snapshots_ = std::make_unique<Snapshots>(source_, state_, options_.follow_symlinks, std::move(tree));
+}
+
+void Daemon::mount() {
+  FileDescriptor device = mount_fuse({options_.source, options_.mountpoint, options_.allow_other});
+  try {
+    start_serving(std::move(device));
+    check_answers();
+    kernel_->pages().attach(options_.mountpoint);
+    widen_readahead();
+    start_tracking();
+    control_ = std::make_unique<ControlServer>(state_.socket_path(),
+                                               [this](const auto& request) { return control(request); });
+    house_ = std::thread([this] { keep_house(); });
+  } catch (...) {
+    winnow::unmount(options_.mountpoint, UnmountKind::kForce);
+    throw;
+  }
+}
+
+void Daemon::start_serving(FileDescriptor device) {
+  const bool answer_opens = options_.track == TrackMode::kOpen ||
+                            (options_.track == TrackMode::kAuto && !AccessTracker::is_permitted());
+  notifications_ =
+      std::make_unique<WorkerPool>(WorkerPool::Options{.name = "winnow-notify", .max_threads = 2});
+  kernel_ = std::make_unique<FuseKernelCache>(device.get());
+  pages_ = std::make_unique<PageTier>(*kernel_, *snapshots_, *notifications_, options_.memory_bytes,
+                                      std::make_unique<Lru>());
+  PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
+  reads_ = std::make_unique<ReadPath>(source_, *snapshots_, *kernel_, *notifications_, pages,
+                                      FetchOptions{.source_timeout = options_.source_timeout});
+  filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
+  filesystem_->generated().add("status.json", [this] { return to_json(gather()); });
+  filesystem_->generated().add("metrics", [this] { return to_metrics(gather()); });
+  device_ = std::make_unique<FuseDevice>(std::move(device), *filesystem_, options_.page_cache);
+  session_ = std::make_unique<FuseSession>(
+      SessionOptions{.answer_opens = answer_opens, .use_page_cache = options_.page_cache}, *filesystem_,
+      *device_);
+  if (answer_opens) track_in_force_ = TrackMode::kOpen;
+  session_->start();
+  watcher_ = std::thread([this] {
+    session_->wait();
+    eventfd_write(ended_.get(), 1);
+  });
+}
+
+void Daemon::check_answers() const {
+  struct stat found {};
+  if (stat(options_.mountpoint.c_str(), &found) == 0) return;
+  throw StartupError("the new mount on " + options_.mountpoint + " does not answer: " + errno_text(errno));
+}
+
+// The kernel reads ahead 128 KiB unless told otherwise, which makes two requests of a 160 KB file.
+void Daemon::widen_readahead() const {
+  const auto mounted = mount_at(options_.mountpoint);
+  if (!mounted) return;
+  std::ofstream("/sys/class/bdi/" + mounted->device + "/read_ahead_kb") << 1024;
+}
+
+void Daemon::start_tracking() {
+  if (track_in_force_ == TrackMode::kOpen || options_.track == TrackMode::kOff) return;
+  std::string why;
+  auto tracker = AccessTracker::start(
+      options_.mountpoint, [this](NodeId id, int) { filesystem_->note_open(id); }, why);
+  if (!tracker && options_.track == TrackMode::kFanotify) {
+    throw StartupError("--track fanotify is not possible here (" + why +
+                       "); it needs CAP_SYS_ADMIN, or use --track open");
+  }
+  if (!tracker) spdlog::warn("opens are not tracked ({}); mount with --track open to have them counted", why);
+  const std::lock_guard lock(tracking_mutex_);
+  if (tracker) track_in_force_ = TrackMode::kFanotify;
+  tracker_ = std::move(tracker);
+  track_reason_ = why;
+}
+
+void Daemon::run() {
+  pollfd watched[] = {{ended_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+  while (true) {
+    if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
+    if (watched[0].revents != 0) return;
+    if (watched[1].revents != 0) handle_signal();
+  }
+}
+
+void Daemon::handle_signal() {
+  signalfd_siginfo info{};
+  if (read(signals_.get(), &info, sizeof info) != sizeof info || info.ssi_signo == SIGHUP) return;
+  if (++signals_seen_ > 1) return end_by_force();
+  try {
+    unmount(UnmountKind::kPlain);
+  } catch (const StartupError& error) {
+    // Gone for whoever comes now, and for good when the last reader leaves.
+    spdlog::warn("{}; detached, a second signal ends it by force", error.what());
+    winnow::unmount(options_.mountpoint, UnmountKind::kLazy);
+  }
+}
+
+// Readers get an error, and nobody is waited for.
+void Daemon::end_by_force() {
+  spdlog::warn("a second signal: {} ends by force", options_.mountpoint);
+  winnow::unmount(options_.mountpoint, UnmountKind::kForce);
+  pollfd ended{ended_.get(), POLLIN, 0};
+  if (poll(&ended, 1, 1000) > 0) return;
+  unlink(state_.socket_path().c_str());
+  spdlog::shutdown();
+  _exit(1);  // closes the device, which fails what still waits
+}
+
+void Daemon::unmount(UnmountKind kind) {
+  const auto give_up = Clock::now() + kRetryUnmountFor;
+  int error = winnow::unmount(options_.mountpoint, kind);
+  // Events of fanotify and our own looks at pages hold the mount for moments.
+  while (error == EBUSY && Clock::now() < give_up) {
+    std::this_thread::sleep_for(20ms);
+    error = winnow::unmount(options_.mountpoint, kind);
+  }
+  if (error == EBUSY) {
+    throw StartupError(options_.mountpoint + " is in use; end its readers (fuser -vm " + options_.mountpoint +
+                       " names them) or run winnow unmount --lazy");
+  }
+  if (error != 0) throw StartupError("unmounting " + options_.mountpoint + " failed: " + errno_text(error));
+}
+
+nlohmann::json Daemon::control(const nlohmann::json& request) {
+  const std::string command = request.value("command", "");
+  if (command == "refresh") return refresh();
+  if (command == "unmount") {
+    const std::string kind = request.value("kind", "plain");
+    unmount(kind == "lazy"    ? UnmountKind::kLazy
+            : kind == "force" ? UnmountKind::kForce
+                              : UnmountKind::kPlain);
+    return nlohmann::json::object();
+  }
+  throw StartupError("this daemon (" + std::string(kVersion) + ") does not know the command '" + command +
+                     "'");
+}
+
+nlohmann::json Daemon::refresh() {
+  try {
+    const KernelChanges changes = snapshots_->refresh(refresh_progress_);
+    tell_kernel(changes);
+    ++refreshes_;
+    const auto tree = snapshots_->tree();
+    const auto& header = tree->catalogue().header();
+    spdlog::info("refreshed: {} added, {} removed, {} changed, {} files", changes.added, changes.removed,
+                 changes.changed, header.files);
+    return {{"added", changes.added},
+            {"removed", changes.removed},
+            {"changed", changes.changed},
+            {"files", header.files}};
+  } catch (const StartupError& error) {
+    ++refresh_failures_;
+    spdlog::warn("refresh failed: {}", error.what());
+    throw;
+  }
+}
+
+// On this thread, which serves nobody, so that a refresh has reached the kernel when it is reported done.
+void Daemon::tell_kernel(const KernelChanges& changes) {
+  for (const auto& [folder, name] : changes.names) kernel_->invalidate_name(folder, name);
+  for (const NodeId folder : changes.folders) kernel_->invalidate_node(folder);
+}
+
+void Daemon::keep_house() {
+  auto next_refresh =
+      options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
+  std::unique_lock lock(house_mutex_);
+  while (!house_stop_) {
+    const bool stop = house_changed_.wait_for(lock, kAuditEvery, [this] { return house_stop_; });
+    if (stop) return;
+    lock.unlock();
+    // While the ledger turns out wrong, go on; the kernel must have reclaimed a lot.
+    const Residency& residency = pages_->residency();
+    if (options_.page_cache && residency.total_bytes() > residency.budget_bytes() / 2) {
+      for (int i = 0; i < 64 && pages_->audit(kAuditSamples) > 0.25; ++i) {
+      }
+    }
+    if (Clock::now() >= next_refresh) {
+      try {
+        refresh();
+      } catch (const StartupError&) {  // logged and counted
+      }
+      next_refresh = Clock::now() + options_.refresh;
+    }
+    lock.lock();
+  }
+}
+
+Daemon::~Daemon() {
+  {
+    const std::lock_guard lock(house_mutex_);
+    house_stop_ = true;
+  }
+  house_changed_.notify_all();
+  refresh_progress_.cancelled = true;
+  if (house_.joinable()) house_.join();
+  control_.reset();
+  {
+    const std::lock_guard lock(tracking_mutex_);
+    tracker_.reset();
+  }
+  if (kernel_) kernel_->pages().detach();
+  if (reads_) reads_->stop();
+  if (notifications_) notifications_->stop();
+  if (watcher_.joinable()) watcher_.join();
+}
+
+StatusFacts Daemon::gather() const {
+  const auto tree = snapshots_->tree();
+  const auto& header = tree->catalogue().header();
+  StatusFacts facts;
+  facts.version = kVersion;
+  facts.source = options_.source;
+  facts.mountpoint = options_.mountpoint;
+  facts.state_dir = state_.path();
+  facts.control_socket = state_.socket_path();
+  facts.pid = getpid();
+  facts.uptime_seconds = std::chrono::duration<double>(Clock::now() - started_at_).count();
+  facts.snapshot_taken_at = header.taken_at;
+  facts.files = header.files;
+  facts.folders = header.folders;
+  facts.symlinks = header.symlinks;
+  facts.total_bytes = header.total_bytes;
+  facts.amendments = tree->amendment_count();
+  facts.left_out = tree->catalogue().left_out();
+  facts.refreshes = refreshes_;
+  facts.refresh_failures = refresh_failures_;
+  facts.memory_budget_bytes = options_.memory_bytes;
+  facts.resident_bytes = pages_->residency().total_bytes();
+  facts.resident_files = pages_->residency().samples();
+  facts.resident_high_water_bytes = pages_->residency().high_water_bytes();
+  facts.pages = pages_->counts();
+  {
+    const std::lock_guard lock(tracking_mutex_);
+    facts.track = to_string(track_in_force_);
+    facts.track_reason = track_reason_;
+    facts.lost_events = tracker_ ? tracker_->overflows() : 0;
+  }
+  facts.opens = filesystem_->opens();
+  facts.reads = reads_->counts();
+  facts.fetches = reads_->fetch_counts();
+  facts.requests = device_->requests().by_kind();
+  facts.queued_notifications = notifications_->waiting();
+  facts.daemon_resident_bytes = own_resident_bytes();
+  facts.daemon_cpu_seconds = own_cpu_seconds();
+  return facts;
+}
+
+}  // namespace winnow

@@ -1,0 +1,35 @@
+// What `winnow mount` can be told. validate() checks all of it in one place, before anything is touched.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "fs/filesystem.h"
+
+namespace winnow {
+
+enum class TrackMode { kAuto, kFanotify, kOpen, kOff };
+const char* to_string(TrackMode mode);
+
+struct MountOptions {
+  std::string source;
+  std::string mountpoint;
+  std::string state_dir;  // empty: the default place
+  std::uint64_t memory_bytes = 0;
+  TrackMode track = TrackMode::kAuto;
+  std::chrono::milliseconds refresh{0};  // zero: only when asked
+  std::chrono::milliseconds source_timeout{60'000};
+  bool follow_symlinks = false;
+  bool allow_other = false;
+  bool page_cache = true;
+  bool foreground = false;
+  std::string log_level = "info";
+  OwnershipOptions ownership;
+};
+
+// Resolves the paths and fills the defaults. Throws StartupError.
+void validate(MountOptions& options);
+
+}  // namespace winnow

@@ -1,0 +1,23 @@
+// Which Winnow mounts this mount namespace has, from /proc/self/mountinfo.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace winnow {
+
+struct MountEntry {
+  std::string mountpoint;
+  std::string source;
+  std::string type;
+  std::string device;  // "major:minor"
+};
+
+std::vector<MountEntry> all_mounts();
+std::vector<MountEntry> winnow_mounts();
+// The uppermost mount at exactly this (absolute, resolved) path.
+std::optional<MountEntry> mount_at(const std::string& mountpoint);
+
+}  // namespace winnow

@@ -1,0 +1,19 @@
+// What the kernel calls an inode of ours. Catalogue ids are given once and never reused, over restarts and
+// refreshes; the root is 1, as FUSE wants it. High bits mark nodes that are not in the catalogue.
+#pragma once
+
+#include <cstdint>
+
+#include "policy/sample.h"
+
+namespace winnow {
+
+enum class NodeId : std::uint64_t {};
+
+constexpr std::uint64_t value(NodeId id) { return static_cast<std::uint64_t>(id); }
+constexpr SampleId sample_of(NodeId id) { return SampleId{value(id)}; }
+constexpr NodeId node_of(SampleId id) { return NodeId{value(id)}; }
+
+inline constexpr NodeId kRootNode{1};
+
+}  // namespace winnow

@@ -1,0 +1,110 @@
+#include "fs/page_tier.h"
+
+namespace winnow {
+
+namespace {
+
+// Bytes that may wait for their push. They are in no other budget, and without them a reader only asks again.
+constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
+
+}  // namespace
+
+PageTier::PageTier(KernelCache& kernel, const Snapshots& snapshots, WorkerPool& notifications,
+                   std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy)
+    : kernel_(kernel),
+      snapshots_(snapshots),
+      notifications_(notifications),
+      residency_(budget_bytes, std::move(policy)) {}
+
+bool PageTier::was_served(SampleId id) const {
+  const std::lock_guard lock(served_mutex_);
+  return served_.get(value(id));
+}
+
+void PageTier::note_served(SampleId id) {
+  const std::lock_guard lock(served_mutex_);
+  served_.set(value(id), true);
+}
+
+void PageTier::note_read(const FileRef& file, std::uint64_t bytes) {
+  note_served(file.id);
+  if (residency_.add(file.id, bytes, file.version.size)) trim_soon();
+}
+
+void PageTier::push(Push push) {
+  const std::uint64_t size = push.bytes.size();
+  if (waiting_bytes_.fetch_add(size) + size > kMaxWaitingBytes) {
+    waiting_bytes_ -= size;
+    ++skipped_pushes_;
+    return push.done();
+  }
+  notifications_.submit(WorkerPool::Urgency::kBackground, 0, [this, size, push = std::move(push)] {
+    store(push);
+    push.done();
+    waiting_bytes_ -= size;
+  });
+}
+
+void PageTier::store(const Push& push) {
+  std::uint64_t stored = 0;
+  for (const Range& range : push.missing()) {
+    const Bytes part = push.bytes.part(range.offset - push.offset, range.size);
+    note_served(push.file.id);
+    if (kernel_.store(node_of(push.file.id), range.offset, part.span())) {
+      ++skipped_pushes_;
+      break;
+    }
+    stored += part.size();
+  }
+  if (stored == 0) return;
+  ++pushed_files_;
+  pushed_bytes_ += stored;
+  if (residency_.add(push.file.id, stored, push.file.version.size)) trim_soon();
+}
+
+void PageTier::trim_soon() {
+  if (trim_queued_.exchange(true)) return;
+  notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this] {
+    trim_queued_ = false;
+    trim();
+  });
+}
+
+void PageTier::trim() {
+  const auto tree = snapshots_.tree();
+  for (const SampleId id : residency_.choose_victims()) drop(*tree, id);
+}
+
+void PageTier::drop(const Tree& tree, SampleId id) {
+  ++dropped_files_;
+  const auto node = tree.find(node_of(id));
+  const auto left = node ? kernel_.drop(tree.path(*node)) : std::nullopt;
+  // Without a name to open it by, or a right to, only its attributes can go along with its pages.
+  if (!left) kernel_.invalidate_node(node_of(id));
+  residency_.correct(id, left.value_or(0));
+}
+
+double PageTier::audit(std::size_t samples) {
+  const auto tree = snapshots_.tree();
+  std::size_t looked = 0;
+  std::size_t wrong = 0;
+  for (const SampleId id : residency_.sample(samples)) {
+    const auto node = tree->find(node_of(id));
+    const auto really = node ? kernel_.resident(tree->path(*node)) : std::nullopt;
+    if (!really) continue;
+    ++looked;
+    if (*really == residency_.bytes(id)) continue;
+    ++wrong;
+    residency_.correct(id, *really);
+  }
+  return looked > 0 ? static_cast<double>(wrong) / static_cast<double>(looked) : 0;
+}
+
+PageTierCounts PageTier::counts() const {
+  return {.pushed_files = pushed_files_,
+          .pushed_bytes = pushed_bytes_,
+          .skipped_pushes = skipped_pushes_,
+          .dropped_files = dropped_files_};
+}
+
+}  // namespace winnow

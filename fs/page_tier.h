@@ -1,0 +1,81 @@
+// The kernel's page cache as our memory tier: what is in it, pushing bytes in before they are asked for, and
+// dropping samples when the budget is passed. Kernel calls run on the notification threads; no call here
+// waits, but for audit(). Thread-safe.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <span>
+
+#include "cache/bytes.h"
+#include "cache/flight_table.h"
+#include "cache/residency.h"
+#include "cache/worker_pool.h"
+#include "fs/kernel_cache.h"
+#include "fs/snapshots.h"
+#include "policy/eviction_policy.h"
+#include "policy/paged_array.h"
+
+namespace winnow {
+
+struct PageTierCounts {
+  std::uint64_t pushed_files = 0;
+  std::uint64_t pushed_bytes = 0;
+  std::uint64_t skipped_pushes = 0;  // too many bytes waiting already, or the kernel did not know the file
+  std::uint64_t dropped_files = 0;
+};
+
+class PageTier {
+ public:
+  PageTier(KernelCache& kernel, const Snapshots& snapshots, WorkerPool& notifications,
+           std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy);
+
+  void note_read(const FileRef& file, std::uint64_t bytes);  // the kernel was given these by a READ
+  void note_open(NodeId id) { residency_.touch(sample_of(id)); }
+  void note_forgotten(NodeId id) { residency_.forget(sample_of(id)); }
+  bool was_served(SampleId id) const;  // the kernel was ever given bytes of it, by this process
+
+  struct Push {
+    FileRef file;
+    std::uint64_t offset = 0;  // of `bytes` in the file
+    Bytes bytes;
+    std::function<std::vector<Range>()>
+        missing;                 // what the kernel still lacks, asked when it is the push's turn
+    std::function<void()> done;  // called in any case, from any thread
+  };
+  void push(Push push);
+
+  // Checks up to `samples` of the ledger's entries against the kernel; gives the share that was wrong.
+  // Blocks.
+  double audit(std::size_t samples);
+
+  const Residency& residency() const { return residency_; }
+  PageTierCounts counts() const;
+
+ private:
+  void store(const Push& push);
+  void note_served(SampleId id);
+  void trim_soon();
+  void trim();
+  void drop(const Tree& tree, SampleId id);
+
+  KernelCache& kernel_;
+  const Snapshots& snapshots_;
+  WorkerPool& notifications_;
+  Residency residency_;
+
+  mutable std::mutex served_mutex_;  // guards served_; a leaf lock
+  PagedArray<bool> served_;
+
+  std::atomic<std::uint64_t> pushed_files_{0};
+  std::atomic<std::uint64_t> pushed_bytes_{0};
+  std::atomic<std::uint64_t> skipped_pushes_{0};
+  std::atomic<std::uint64_t> dropped_files_{0};
+  std::atomic<std::uint64_t> waiting_bytes_{0};
+  std::atomic<bool> trim_queued_{false};
+};
+
+}  // namespace winnow

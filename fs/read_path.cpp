@@ -1,0 +1,75 @@
+#include "fs/read_path.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+namespace {
+
+// How often a read follows a file that changes only its ctime, or is gone and back, before it gives up.
+constexpr int kTries = 4;
+
+}  // namespace
+
+ReadPath::ReadPath(Source& source, Snapshots& snapshots, KernelCache& kernel, WorkerPool& notifications,
+                   PageTier* pages, FetchOptions options)
+    : snapshots_(snapshots),
+      kernel_(kernel),
+      notifications_(notifications),
+      pages_(pages),
+      fetcher_(source, options,
+               [this](const FlightPtr& flight, const Bytes& bytes) { push_rest(flight, bytes); }) {}
+
+void ReadPath::read(const Tree& tree, const Node& file, std::uint64_t offset, std::size_t size,
+                    BytesWaiter reply) {
+  const std::uint64_t file_size = file.stat.version.size;
+  if (offset >= file_size) return reply(Bytes());
+  if (offset == 0) misses_.fetch_add(1, std::memory_order_relaxed);
+  const Range asked{offset, std::min<std::uint64_t>(size, file_size - offset)};
+  fetch({sample_of(file.id), tree.path(file), file.stat.version}, asked, kTries, std::move(reply));
+}
+
+void ReadPath::fetch(const FileRef& file, Range asked, int tries_left, BytesWaiter reply) {
+  fetcher_.read(file, asked, [this, file, asked, tries_left, reply = std::move(reply)](Result<Bytes> bytes) {
+    if (bytes && pages_ != nullptr) pages_->note_read(file, bytes.value().size());
+    if (bytes || !means_changed(bytes.error())) return reply(std::move(bytes));
+    examine(file, asked, tries_left, reply);
+  });
+}
+
+// Runs on the fetch thread, where waiting for the source is allowed.
+void ReadPath::examine(const FileRef& file, Range asked, int tries_left, BytesWaiter reply) {
+  const bool served = pages_ == nullptr || pages_->was_served(file.id);
+  Snapshots::Verdict verdict = snapshots_.examine(file, served);
+  if (verdict.kind == Snapshots::Verdict::Kind::kError) return reply(verdict.error);
+  if (verdict.kind == Snapshots::Verdict::Kind::kRetry) {
+    if (tries_left == 0) return reply(errno_error(ESTALE));
+    FileRef again = file;
+    again.version = verdict.version;
+    return fetch(again, asked, tries_left - 1, std::move(reply));
+  }
+  if (!verdict.names.empty()) stale_.fetch_add(1, std::memory_order_relaxed);
+  notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this, names = std::move(verdict.names), reply] {
+    for (const Name& name : names) {
+      kernel_.invalidate_name(name.folder, name.name);
+      kernel_.invalidate_node(name.folder);
+    }
+    reply(errno_error(ESTALE));
+  });
+}
+
+void ReadPath::push_rest(const FlightPtr& flight, const Bytes& bytes) {
+  if (pages_ == nullptr || fetcher_.unanswered(flight).empty()) return fetcher_.retire(flight);
+  pages_->push({.file = flight->file,
+                .offset = flight->range.offset,
+                .bytes = bytes,
+                .missing =
+                    [this, flight] {
+                      // Pages that another fetch's readers wait for are locked, perhaps for long: stay away.
+                      if (fetcher_.has_waiting_reader(flight->file.id)) return std::vector<Range>();
+                      return fetcher_.unanswered(flight);
+                    },
+                .done = [this, flight] { fetcher_.retire(flight); }});
+}
+
+}  // namespace winnow

@@ -1,0 +1,42 @@
+// The folder a mount keeps between runs: its catalogue and journal, the log, the control socket, and a lock
+// that keeps a second daemon out. Made if missing; what this process made and did not fill is removed again
+// on failure.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cache/file_descriptor.h"
+#include "fs/tree.h"
+
+namespace winnow {
+
+class StateDir {
+ public:
+  // The default place for one source at one mountpoint: below /var/lib for root, else the user's state
+  // folder.
+  static std::string default_path(const std::string& source, const std::string& mountpoint);
+
+  // Makes and locks it. Throws StartupError if it cannot be made or another daemon holds it.
+  explicit StateDir(const std::string& path);
+  ~StateDir();
+
+  const std::string& path() const { return path_; }
+  std::string catalogue_path() const { return path_ + "/catalogue"; }
+  std::string journal_path() const { return path_ + "/journal"; }
+  std::string log_path() const { return path_ + "/winnow.log"; }
+  std::string socket_path() const { return path_ + "/control"; }
+
+  bool has_catalogue() const;
+  // Throws StartupError if there is none or it is corrupt.
+  std::shared_ptr<Tree> open_tree() const;
+  // Throws StartupError if the catalogue is another source's.
+  void check_source(const Tree& tree, const std::string& identity) const;
+
+ private:
+  std::string path_;
+  bool made_ = false;
+  FileDescriptor lock_;
+};
+
+}  // namespace winnow

@@ -1,0 +1,94 @@
+#include "fs/status.h"
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace winnow {
+
+std::uint64_t hits(const StatusFacts& facts) {
+  return facts.opens - std::min(facts.opens, facts.reads.misses);
+}
+
+std::string to_json(const StatusFacts& facts) {
+  nlohmann::ordered_json requests = nlohmann::ordered_json::object();
+  std::uint64_t total = 0;
+  for (const auto& [kind, count] : facts.requests) {
+    requests[std::string(kind)] = count;
+    total += count;
+  }
+  const nlohmann::ordered_json json = {
+      {"version", facts.version},
+      {"source", facts.source},
+      {"mountpoint", facts.mountpoint},
+      {"state_dir", facts.state_dir},
+      {"control_socket", facts.control_socket},
+      {"pid", facts.pid},
+      {"uptime_seconds", facts.uptime_seconds},
+      {"snapshot",
+       {{"taken_at", facts.snapshot_taken_at},
+        {"files", facts.files},
+        {"folders", facts.folders},
+        {"symlinks", facts.symlinks},
+        {"bytes", facts.total_bytes},
+        {"changed_since", facts.amendments},
+        {"refreshes", facts.refreshes},
+        {"refresh_failures", facts.refresh_failures},
+        {"left_out",
+         {{"special", facts.left_out.special},
+          {"unreadable", facts.left_out.unreadable},
+          {"reserved", facts.left_out.reserved},
+          {"links", facts.left_out.links}}}}},
+      {"memory",
+       {{"budget_bytes", facts.memory_budget_bytes},
+        {"page_cache_bytes", facts.resident_bytes},
+        {"page_cache_files", facts.resident_files},
+        {"page_cache_high_water_bytes", facts.resident_high_water_bytes},
+        {"pushed_files", facts.pages.pushed_files},
+        {"pushed_bytes", facts.pages.pushed_bytes},
+        {"skipped_pushes", facts.pages.skipped_pushes},
+        {"dropped_files", facts.pages.dropped_files}}},
+      {"reads",
+       {{"opens", facts.opens},
+        {"hits", hits(facts)},
+        {"misses", facts.reads.misses},
+        {"stale", facts.reads.stale}}},
+      {"tracking",
+       {{"mode", facts.track}, {"reason", facts.track_reason}, {"lost_events", facts.lost_events}}},
+      {"fetches",
+       {{"total", facts.fetches.fetches},
+        {"bytes", facts.fetches.bytes},
+        {"in_flight", facts.fetches.in_flight},
+        {"retries", facts.fetches.retries},
+        {"failures", facts.fetches.failures},
+        {"timeouts", facts.fetches.timeouts}}},
+      {"requests", requests},
+      {"requests_total", total},
+      {"queued_notifications", facts.queued_notifications},
+      {"daemon",
+       {{"resident_bytes", facts.daemon_resident_bytes}, {"cpu_seconds", facts.daemon_cpu_seconds}}}};
+  // Paths may hold any bytes; JSON may not.
+  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+std::uint64_t own_resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::uint64_t total = 0;
+  std::uint64_t resident = 0;
+  statm >> total >> resident;
+  return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+double own_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+}  // namespace winnow

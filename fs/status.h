@@ -1,0 +1,67 @@
+// What a mount tells about itself: one gathering of facts, shown as JSON (status.json, `winnow status
+// --json`) and as Prometheus text (metrics). The JSON's keys and the metrics' names are part of the
+// interface: README lists them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "cache/fetcher.h"
+#include "cache/listing.h"
+#include "fs/page_tier.h"
+#include "fs/read_path.h"
+
+namespace winnow {
+
+struct StatusFacts {
+  std::string version;
+  std::string source;
+  std::string mountpoint;
+  std::string state_dir;
+  std::string control_socket;
+  int pid = 0;
+  double uptime_seconds = 0;
+
+  std::int64_t snapshot_taken_at = 0;
+  std::uint64_t files = 0;
+  std::uint64_t folders = 0;
+  std::uint64_t symlinks = 0;
+  std::uint64_t total_bytes = 0;
+  std::uint64_t amendments = 0;
+  LeftOut left_out;
+  std::uint64_t refreshes = 0;
+  std::uint64_t refresh_failures = 0;
+
+  std::uint64_t memory_budget_bytes = 0;
+  std::uint64_t resident_bytes = 0;
+  std::uint64_t resident_files = 0;
+  std::uint64_t resident_high_water_bytes = 0;
+  PageTierCounts pages;
+
+  std::string track;  // what is in force: fanotify, open or off
+  std::string track_reason;
+  std::uint64_t opens = 0;
+  std::uint64_t lost_events = 0;
+  ReadCounts reads;
+  FetchCounts fetches;
+  std::vector<std::pair<std::string_view, std::uint64_t>> requests;
+  std::size_t queued_notifications = 0;
+
+  std::uint64_t daemon_resident_bytes = 0;
+  double daemon_cpu_seconds = 0;
+};
+
+// Opens that no fetch answered. Tracking may merge opens, so this is a lower bound.
+std::uint64_t hits(const StatusFacts& facts);
+
+std::string to_json(const StatusFacts& facts);
+std::string to_metrics(const StatusFacts& facts);
+
+// What the operating system says of this process.
+std::uint64_t own_resident_bytes();
+double own_cpu_seconds();
+
+}  // namespace winnow

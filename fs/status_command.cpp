@@ -1,0 +1,135 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <iomanip>
+#include <iostream>
+#include <sstream>
+#include <thread>
+
+#include "cache/result.h"
+#include "fs/commands.h"
+#include "fs/mount_lookup.h"
+#include "fs/units.h"
+
+namespace winnow {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::uint64_t number(const Json& json, const char* group, const char* key) {
+  return json.value(group, Json::object()).value(key, std::uint64_t{0});
+}
+
+std::string percent(std::uint64_t part, std::uint64_t whole) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(1)
+       << (whole > 0 ? 100.0 * static_cast<double>(part) / static_cast<double>(whole) : 0) << " %";
+  return text.str();
+}
+
+std::string snapshot_line(const Json& json) {
+  const std::int64_t taken_at = json["snapshot"].value("taken_at", std::int64_t{0});
+  const std::time_t when = taken_at;
+  std::ostringstream text;
+  text << number(json, "snapshot", "files") << " files, " << format_size(number(json, "snapshot", "bytes"))
+       << ", taken " << std::put_time(std::localtime(&when), "%Y-%m-%d %H:%M:%S");
+  if (const auto changed = number(json, "snapshot", "changed_since"); changed > 0)
+    text << ", " << changed << " changed since";
+  return text.str();
+}
+
+std::string left_out_line(const Json& json) {
+  std::ostringstream text;
+  for (const auto& [reason, count] : json["snapshot"]["left_out"].items()) {
+    if (count > 0) text << (text.tellp() > 0 ? ", " : "") << count << ' ' << reason;
+  }
+  return text.str();
+}
+
+std::string as_text(const Json& json) {
+  std::ostringstream text;
+  const auto line = [&](const char* name, const std::string& value) {
+    if (!value.empty()) text << "  " << std::left << std::setw(12) << name << value << '\n';
+  };
+  const auto resident = number(json, "memory", "page_cache_bytes");
+  const auto budget = number(json, "memory", "budget_bytes");
+  const auto opens = number(json, "reads", "opens");
+  text << json.value("mountpoint", "") << '\n';
+  line("source", json.value("source", ""));
+  line("snapshot", snapshot_line(json));
+  line("left out", left_out_line(json));
+  line("page cache", format_size(resident) + " in " +
+                         std::to_string(number(json, "memory", "page_cache_files")) + " files, of " +
+                         format_size(budget) + " allowed (" + percent(resident, budget) + ")");
+  line("opens", std::to_string(opens) + " seen (" + json["tracking"].value("mode", "") + "), " +
+                    std::to_string(number(json, "reads", "hits")) + " hits (" +
+                    percent(number(json, "reads", "hits"), opens) + "), " +
+                    std::to_string(number(json, "reads", "misses")) + " misses, " +
+                    std::to_string(number(json, "reads", "stale")) + " stale");
+  line("fetched", format_size(number(json, "fetches", "bytes")) + " in " +
+                      std::to_string(number(json, "fetches", "total")) + " reads of the source, " +
+                      std::to_string(number(json, "fetches", "in_flight")) + " under way, " +
+                      std::to_string(number(json, "fetches", "failures")) + " failed");
+  line("requests", std::to_string(json.value("requests_total", std::uint64_t{0})) + " from the kernel");
+  line("daemon", "process " + std::to_string(json.value("pid", 0)) + ", " +
+                     format_size(number(json, "daemon", "resident_bytes")) + " resident, up " +
+                     std::to_string(static_cast<std::uint64_t>(json.value("uptime_seconds", 0.0))) + " s");
+  return text.str();
+}
+
+Json read_or_explain(const std::string& mountpoint) {
+  try {
+    return read_status(mountpoint);
+  } catch (const StartupError& error) {
+    return {{"mountpoint", mountpoint}, {"error", error.what()}};
+  }
+}
+
+// Without a mountpoint: all of them, dead ones with the reason.
+std::string show_all(bool as_json) {
+  Json all = Json::array();
+  std::string text;
+  for (const MountEntry& entry : winnow_mounts()) {
+    Json one = read_or_explain(entry.mountpoint);
+    text += one.contains("error") ? entry.mountpoint + "\n  " + one.value("error", "") + "\n" : as_text(one);
+    all.push_back(std::move(one));
+  }
+  if (as_json) return all.dump(2) + "\n";
+  return text.empty() ? "no Winnow mounts\n" : text;
+}
+
+std::string show(const std::string& mountpoint, bool as_json) {
+  if (mountpoint.empty()) return show_all(as_json);
+  const Json json = read_status(find_mount(mountpoint).mountpoint);
+  return as_json ? json.dump(2) + "\n" : as_text(json);
+}
+
+void watch(const std::string& mountpoint, bool as_json) {
+  const bool terminal = isatty(STDOUT_FILENO) != 0;
+  while (true) {
+    const std::string text = show(mountpoint, as_json);
+    if (terminal && !as_json) std::cout << "\033[H\033[J";
+    std::cout << text << std::flush;
+    if (!std::cout) return;
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+  }
+}
+
+}  // namespace
+
+void add_status_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("status", "Show what a mount, or every mount, is doing");
+  auto mountpoint = std::make_shared<std::string>();
+  auto as_json = std::make_shared<bool>(false);
+  auto again = std::make_shared<bool>(false);
+  command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted; default: every mount");
+  command->add_flag("--json", *as_json, "Print as JSON");
+  command->add_flag("--watch", *again, "Show it again every second");
+  command->callback([=] {
+    if (*again) return watch(*mountpoint, *as_json);
+    std::cout << show(*mountpoint, *as_json) << std::flush;
+  });
+}
+
+}  // namespace winnow

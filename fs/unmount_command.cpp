@@ -1,0 +1,76 @@
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cache/file_descriptor.h"
+#include "cache/result.h"
+#include "fs/commands.h"
+#include "fs/control.h"
+#include "fs/mount_lookup.h"
+#include "fs/mounting.h"
+
+namespace winnow {
+
+namespace {
+
+constexpr int kLongestEndMs = 30'000;
+
+// The daemon holds its state directory until it has ended: whoever mounts again right away needs it free.
+void wait_for_end(int pid) {
+  const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
+  if (!process) return;
+  pollfd ended{process.get(), POLLIN, 0};
+  poll(&ended, 1, kLongestEndMs);
+}
+
+[[noreturn]] void fail(const std::string& mountpoint, int error) {
+  if (error == EBUSY) {
+    throw StartupError(mountpoint + " is in use; end its readers (fuser -vm " + mountpoint +
+                       " names them) or run winnow unmount --lazy " + mountpoint);
+  }
+  throw StartupError("unmounting " + mountpoint + " failed: " + errno_text(error) +
+                     "; run as the user who mounted it, or as root");
+}
+
+void clear_dead(const std::string& mountpoint) {
+  if (unmount(mountpoint, UnmountKind::kPlain) == 0) return;
+  if (const int error = unmount(mountpoint, UnmountKind::kLazy)) fail(mountpoint, error);
+}
+
+void unmount_live(const std::string& mountpoint, const std::string& kind) {
+  const auto status = read_status(mountpoint);
+  const int pid = status.value("pid", 0);
+  call_daemon(status.value("control_socket", ""), {{"command", "unmount"}, {"kind", kind}});
+  if (kind == "plain") wait_for_end(pid);
+}
+
+}  // namespace
+
+void add_unmount_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("unmount", "Unmount, also what a dead daemon left behind");
+  auto mountpoint = std::make_shared<std::string>();
+  auto lazy = std::make_shared<bool>(false);
+  auto force = std::make_shared<bool>(false);
+  command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted")->required();
+  CLI::Option* lazily = command->add_flag("--lazy", *lazy, "Detach now; it ends when its last reader leaves");
+  command->add_flag("--force", *force, "Detach now, and let reads under way fail")->excludes(lazily);
+  command->callback([=] {
+    const std::string at = resolve_mountpoint(*mountpoint);
+    const auto entry = mount_at(at);
+    if (!entry || entry->type != "fuse.winnow") {
+      throw StartupError("nothing of Winnow's is mounted on " + at +
+                         "; winnow status lists the mounts there are");
+    }
+    if (is_dead(at)) {
+      clear_dead(at);
+    } else {
+      unmount_live(at, *lazy ? "lazy" : *force ? "force" : "plain");
+    }
+    std::cout << "unmounted " << at << std::endl;
+  });
+}
+
+}  // namespace winnow
