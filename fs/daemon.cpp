@@ -23,9 +23,14 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kAuditEvery = 2s;
+constexpr auto kAuditEvery = 2s;    // while the page cache holds half of what it may, or more
+constexpr auto kAuditSeldom = 10s;  // else
 constexpr std::size_t kAuditSamples = 512;
+constexpr int kAuditRounds = 64;
+constexpr double kOftenWrong = 0.25;
 constexpr auto kRetryUnmountFor = 2s;
+
+bool is_half_full(const Residency& residency) { return residency.total_bytes() > residency.budget_bytes() / 2; }
 
 FileDescriptor watch_signals() {
   sigset_t watched;
@@ -83,6 +88,7 @@ void Daemon::mount() {
     control_ = std::make_unique<ControlServer>(state_.socket_path(),
                                                [this](const auto& request) { return control(request); });
     house_ = std::thread([this] { keep_house(); });
+    state_.keep();
   } catch (...) {
     winnow::unmount(options_.mountpoint, UnmountKind::kForce);
     throw;
@@ -233,18 +239,14 @@ void Daemon::tell_kernel(const KernelChanges& changes) {
 }
 
 void Daemon::keep_house() {
-  auto next_refresh =
-      options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
+  auto next_refresh = options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
+  auto next_audit = Clock::now() + kAuditEvery;
   std::unique_lock lock(house_mutex_);
-  while (!house_stop_) {
-    const bool stop = house_changed_.wait_for(lock, kAuditEvery, [this] { return house_stop_; });
-    if (stop) return;
+  while (!house_changed_.wait_until(lock, std::min(next_refresh, next_audit), [this] { return house_stop_; })) {
     lock.unlock();
-    // While the ledger turns out wrong, go on; the kernel must have reclaimed a lot.
-    const Residency& residency = pages_->residency();
-    if (options_.page_cache && residency.total_bytes() > residency.budget_bytes() / 2) {
-      for (int i = 0; i < 64 && pages_->audit(kAuditSamples) > 0.25; ++i) {
-      }
+    if (Clock::now() >= next_audit) {
+      audit();
+      next_audit = Clock::now() + (is_half_full(pages_->residency()) ? kAuditEvery : kAuditSeldom);
     }
     if (Clock::now() >= next_refresh) {
       try {
@@ -254,6 +256,13 @@ void Daemon::keep_house() {
       next_refresh = Clock::now() + options_.refresh;
     }
     lock.lock();
+  }
+}
+
+void Daemon::audit() {
+  if (!options_.page_cache) return;
+  // While the ledger turns out wrong, go on: the kernel must have reclaimed a lot.
+  for (int i = 0; i < kAuditRounds && pages_->audit(kAuditSamples) > kOftenWrong; ++i) {
   }
 }
 

@@ -52,6 +52,7 @@ class Daemon {
   void unmount(UnmountKind kind);
   void tell_kernel(const KernelChanges& changes);
   void keep_house();  // refreshes and audits, until told to stop
+  void audit();
   void handle_signal();
   void end_by_force();
   StatusFacts gather() const;

@@ -45,33 +45,44 @@ std::string StateDir::default_path(const std::string& source, const std::string&
 }
 
 StateDir::StateDir(const std::string& path) : path_(path) {
-  std::error_code error;
-  made_ = files::create_directories(path, error);
-  if (error) {
-    throw StartupError("state directory " + path + " cannot be made: " + error.message() +
-                       "; give another --state-dir");
-  }
-  if (made_) files::permissions(path, files::perms::owner_all, error);
-  lock_.reset(open((path + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  make();
+  lock_.reset(open((path_ + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
   if (!lock_) {
-    throw StartupError("state directory " + path + " cannot be written: " + errno_text(errno) +
+    throw StartupError("state directory " + path_ + " cannot be written: " + errno_text(errno) +
                        "; give another --state-dir");
   }
   if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw StartupError("state directory " + path + " is in use by another winnow" + holder_of(lock_.get()) +
+    throw StartupError("state directory " + path_ + " is in use by another winnow" + holder_of(lock_.get()) +
                        "; unmount that one or give another --state-dir");
   }
   const std::string pid = std::to_string(getpid());
   if (ftruncate(lock_.get(), 0) == 0) (void)!pwrite(lock_.get(), pid.data(), pid.size(), 0);
+  had_catalogue_ = has_catalogue();
+}
+
+void StateDir::make() {
+  std::error_code error;
+  for (files::path at = path_; !at.empty() && !files::exists(at, error); at = at.parent_path()) {
+    first_made_ = at.string();
+    if (at == at.parent_path()) break;
+  }
+  files::create_directories(path_, error);
+  if (error) {
+    throw StartupError("state directory " + path_ + " cannot be made: " + error.message() +
+                       "; give another --state-dir");
+  }
+  if (!first_made_.empty()) files::permissions(path_, files::perms::owner_all, error);
 }
 
 StateDir::~StateDir() {
+  if (kept_ || had_catalogue_) return;
   std::error_code ignored;
-  if (has_catalogue() || !lock_) return;
-  // Nothing worth keeping came of it: leave no trace of a failed start.
-  for (const char* name : {"lock", "journal", "control", "winnow.log"})
+  for (const char* name : {"catalogue", "journal", "control", "winnow.log", "lock"}) {
     files::remove(files::path(path_) / name, ignored);
-  if (made_) files::remove(path_, ignored);
+  }
+  if (first_made_.empty()) return;
+  for (files::path at = path_; files::remove(at, ignored) && at != first_made_; at = at.parent_path()) {
+  }
 }
 
 bool StateDir::has_catalogue() const { return access(catalogue_path().c_str(), F_OK) == 0; }

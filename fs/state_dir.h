@@ -28,14 +28,19 @@ class StateDir {
   std::string socket_path() const { return path_ + "/control"; }
 
   bool has_catalogue() const;
+  void keep() { kept_ = true; }
   // Throws StartupError if there is none or it is corrupt.
   std::shared_ptr<Tree> open_tree() const;
   // Throws StartupError if the catalogue is another source's.
   void check_source(const Tree& tree, const std::string& identity) const;
 
  private:
+  void make();
+
   std::string path_;
-  bool made_ = false;
+  std::string first_made_;  // the uppermost folder that was missing; empty if none was
+  bool had_catalogue_ = false;
+  bool kept_ = false;
   FileDescriptor lock_;
 };
 
