@@ -13,7 +13,7 @@ void add_unmount_command(CLI::App& app);
 void add_status_command(CLI::App& app);
 void add_refresh_command(CLI::App& app);
 
-// Flat keys of a configuration file belong to the command at hand.
+// --config FILE, for every command.
 void add_config_option(CLI::App& app);
 
 // mount(8) calls `mount.fuse.winnow SOURCE MOUNTPOINT -o a,b=c`: gives the words of `winnow mount` for that.

@@ -1,4 +1,4 @@
-#include <CLI/CLI.hpp>
+#include <algorithm>
 
 #include "fs/commands.h"
 
@@ -6,27 +6,41 @@ namespace winnow {
 
 namespace {
 
-// `memory = "4G"` at the top of a file means the command at hand, as does a section named after it.
-class FlatConfig final : public CLI::ConfigTOML {
+// `memory = "4G"` at the top of a file is for each command that has it, or stands in the section of one.
+class CommandConfig final : public CLI::ConfigTOML {
  public:
-  explicit FlatConfig(const CLI::App& app) : app_(app) {}
+  explicit CommandConfig(const CLI::App& app) : app_(app) {}
 
   std::vector<CLI::ConfigItem> from_config(std::istream& input) const override {
-    auto found = CLI::ConfigTOML::from_config(input);
-    const auto commands = app_.get_subcommands();
-    for (CLI::ConfigItem& item : found) {
-      if (item.parents.empty() && !commands.empty()) item.parents.push_back(commands.front()->get_name());
+    const CLI::App& command = *app_.get_subcommands().front();
+    std::vector<CLI::ConfigItem> ours;
+    for (CLI::ConfigItem& item : CLI::ConfigTOML::from_config(input)) {
+      if (item.name == "++" || item.name == "--") continue;  // where a section begins and ends
       std::replace(item.name.begin(), item.name.end(), '_', '-');
+      if (item.name == "source" || item.name == "mountpoint") {
+        std::transform(item.name.begin(), item.name.end(), item.name.begin(), ::toupper);
+      }
+      if (!is_known(item)) {
+        throw CLI::ConfigError("the configuration file sets '" + item.fullname() + "', which no command has");
+      }
+      if (item.parents.empty()) item.parents.push_back(command.get_name());
+      if (item.parents.front() == command.get_name() && has(command, item)) ours.push_back(std::move(item));
     }
-    // A section of another command is not this one's business.
-    std::erase_if(found, [&](const CLI::ConfigItem& item) {
-      return !commands.empty() && !item.parents.empty() &&
-             item.parents.front() != commands.front()->get_name();
-    });
-    return found;
+    return ours;
   }
 
  private:
+  static bool has(const CLI::App& command, const CLI::ConfigItem& item) {
+    return command.get_option_no_throw(item.name) != nullptr || command.get_option_no_throw("--" + item.name) != nullptr;
+  }
+
+  bool is_known(const CLI::ConfigItem& item) const {
+    const auto commands = app_.get_subcommands([](const CLI::App*) { return true; });
+    return std::any_of(commands.begin(), commands.end(), [&](const CLI::App* command) {
+      return (item.parents.empty() || item.parents.front() == command->get_name()) && has(*command, item);
+    });
+  }
+
   const CLI::App& app_;
 };
 
@@ -34,8 +48,7 @@ class FlatConfig final : public CLI::ConfigTOML {
 
 void add_config_option(CLI::App& app) {
   app.set_config("--config", "", "Read options from a TOML file: memory = \"4G\"")->envname("WINNOW_CONFIG");
-  app.config_formatter(std::make_shared<FlatConfig>(app));
-  app.allow_config_extras(false);
+  app.config_formatter(std::make_shared<CommandConfig>(app));
 }
 
 }  // namespace winnow

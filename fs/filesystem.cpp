@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <climits>
 #include <nlohmann/json.hpp>
 
 namespace winnow {
@@ -64,6 +65,7 @@ Result<Attributes> Filesystem::lookup_generated(std::string_view name) {
 }
 
 Result<Attributes> Filesystem::lookup(NodeId folder, std::string_view name) {
+  if (name.size() > NAME_MAX) return errno_error(ENAMETOOLONG);
   if (folder == kWinnowFolder) return lookup_generated(name);
   if (folder == kRootNode && name == kWinnowName) return winnow_folder();
   const auto tree = snapshots_.tree();

@@ -15,6 +15,9 @@ int run(std::vector<std::string> words) {
   app.set_version_flag("--version", std::string("winnow ") + winnow::kVersion);
   app.require_subcommand(1);
   app.fallthrough();
+  app.failure_message([](const CLI::App*, const CLI::Error& error) {
+    return "winnow: " + std::string(error.what()) + "; winnow --help, or --help after a command, tells what it takes\n";
+  });
   winnow::add_mount_command(app);
   winnow::add_unmount_command(app);
   winnow::add_status_command(app);

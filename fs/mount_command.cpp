@@ -187,8 +187,8 @@ struct MountWords {
   std::string refresh = "off";
   std::string source_timeout = "60s";
   std::string umask = "0";
+  std::string track = "auto";
   std::string page_cache = "on";
-  std::optional<bool> allow_other;
 };
 
 void apply(const MountWords& words, MountOptions& options) {
@@ -197,7 +197,7 @@ void apply(const MountWords& words, MountOptions& options) {
   options.source_timeout = parse_duration(words.source_timeout);
   options.ownership.umask = static_cast<std::uint32_t>(std::stoul(words.umask, nullptr, 8));
   options.page_cache = words.page_cache == "on";
-  options.allow_other = words.allow_other.value_or(geteuid() == 0);
+  options.track = parse_track_mode(words.track);
 }
 
 // A CLI11 check that runs a parser for the sake of its error.
@@ -239,6 +239,7 @@ CLI::Validator umask_check() {
 void add_mount_command(CLI::App& app) {
   CLI::App* command = app.add_subcommand("mount", "Mount a data set; returns when the mount answers");
   auto options = std::make_shared<MountOptions>();
+  options->allow_other = geteuid() == 0;
   auto words = std::make_shared<MountWords>();
   command->add_option("SOURCE", options->source, "Folder to mount: a local path or any mounted filesystem")
       ->required();
@@ -255,13 +256,10 @@ void add_mount_command(CLI::App& app) {
       ->envname("WINNOW_MEMORY")
       ->check(size_check())
       ->capture_default_str();
-  command->add_option("--track", options->track, "How opens are observed: auto, fanotify, open or off")
+  command->add_option("--track", words->track, "How opens are observed; fanotify needs root")
       ->envname("WINNOW_TRACK")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, TrackMode>{{"auto", TrackMode::kAuto},
-                                                                           {"fanotify", TrackMode::kFanotify},
-                                                                           {"open", TrackMode::kOpen},
-                                                                           {"off", TrackMode::kOff}}))
-      ->default_str("auto");
+      ->check(CLI::IsMember({"auto", "fanotify", "open", "off"}))
+      ->capture_default_str();
   command->add_option("--refresh", words->refresh, "Take a new snapshot this often (10m), or off")
       ->envname("WINNOW_REFRESH")
       ->check(duration_check())
@@ -277,7 +275,7 @@ void add_mount_command(CLI::App& app) {
                  "Show what symlinks point to, if it lies inside the source")
       ->envname("WINNOW_FOLLOW_SYMLINKS");
   command
-      ->add_flag("--allow-other,!--no-allow-other", words->allow_other,
+      ->add_flag("--allow-other,!--no-allow-other", options->allow_other,
                  "Let other users read the mount; default for root")
       ->envname("WINNOW_ALLOW_OTHER");
   command->add_option("--uid", options->ownership.uid, "Show every file as this user's")

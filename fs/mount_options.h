@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "fs/filesystem.h"
 
@@ -12,6 +13,7 @@ namespace winnow {
 
 enum class TrackMode { kAuto, kFanotify, kOpen, kOff };
 const char* to_string(TrackMode mode);
+TrackMode parse_track_mode(std::string_view text);  // throws std::invalid_argument
 
 struct MountOptions {
   std::string source;
