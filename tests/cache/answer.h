@@ -12,6 +12,8 @@
 
 namespace winnow {
 
+inline bool operator==(const Range& a, const Range& b) { return a.offset == b.offset && a.size == b.size; }
+
 inline std::string to_text(const Bytes& bytes) {
   return {reinterpret_cast<const char*>(bytes.span().data()), bytes.size()};
 }

@@ -19,8 +19,6 @@ const std::string kContent = "0123456789";
 
 Range whole() { return {0, 10}; }
 
-bool operator==(const Range& a, const Range& b) { return a.offset == b.offset && a.size == b.size; }
-
 struct FlightTableTest : testing::Test {
   FlightPtr board(const FileRef& file, Range asked, Answer& answer, Range if_none = whole()) {
     return table.board(file, asked, [=] { return if_none; }, kNow, answer.waiter());

@@ -1,0 +1,224 @@
+#include "cache/residency.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+#include <set>
+#include <thread>
+
+#include "policy/lru.h"
+
+namespace winnow {
+namespace {
+
+constexpr std::uint64_t kPage = 4096;
+constexpr SampleId A{1}, B{2}, C{3}, D{4};
+
+Residency ledger(std::uint64_t budget_pages) {
+  return Residency(budget_pages * kPage, std::make_unique<Lru>());
+}
+
+TEST(Residency, IsEmptyAtFirst) {
+  Residency residency = ledger(10);
+  EXPECT_EQ(residency.total_bytes(), 0u);
+  EXPECT_EQ(residency.samples(), 0u);
+  EXPECT_TRUE(residency.choose_victims().empty());
+  EXPECT_TRUE(residency.sample(10).empty());
+}
+
+TEST(Residency, CountsWholePages) {
+  Residency residency = ledger(10);
+  residency.add(A, 1, 100'000);
+  EXPECT_EQ(residency.bytes(A), kPage);
+  residency.add(A, kPage + 1, 100'000);
+  EXPECT_EQ(residency.bytes(A), 3 * kPage);
+  EXPECT_EQ(residency.total_bytes(), 3 * kPage);
+  EXPECT_EQ(residency.samples(), 1u);
+}
+
+TEST(Residency, NeverHoldsMoreOfAFileThanItHas) {
+  Residency residency = ledger(10);
+  for (int i = 0; i < 5; ++i) residency.add(A, 2 * kPage, 2 * kPage + 1);
+  EXPECT_EQ(residency.bytes(A), 3 * kPage);
+  EXPECT_EQ(residency.total_bytes(), 3 * kPage);
+}
+
+TEST(Residency, AnEmptyFileTakesNoRoom) {
+  Residency residency = ledger(10);
+  EXPECT_FALSE(residency.add(A, 0, 0));
+  EXPECT_EQ(residency.samples(), 0u);
+}
+
+TEST(Residency, TellsWhenTheBudgetIsPassed) {
+  Residency residency = ledger(3);
+  EXPECT_FALSE(residency.add(A, kPage, kPage));
+  EXPECT_FALSE(residency.add(B, 2 * kPage, 2 * kPage));
+  EXPECT_TRUE(residency.choose_victims().empty());
+  EXPECT_TRUE(residency.add(C, kPage, kPage));
+}
+
+TEST(Residency, TheLeastRecentlyUsedAreTheVictims) {
+  Residency residency = ledger(3);
+  for (const SampleId id : {A, B, C}) residency.add(id, kPage, kPage);
+  residency.touch(A);
+  residency.add(D, kPage, kPage);
+  const auto victims = residency.choose_victims();
+  ASSERT_FALSE(victims.empty());
+  EXPECT_EQ(victims.front(), B);
+  EXPECT_EQ(std::count(victims.begin(), victims.end(), D), 0);
+}
+
+TEST(Residency, VictimsAreEnoughToComeUnderTheBudget) {
+  Residency residency = ledger(100);
+  for (std::uint64_t id = 1; id <= 30; ++id) residency.add(SampleId{id}, 5 * kPage, 5 * kPage);
+  for (const SampleId id : residency.choose_victims()) residency.forget(id);
+  EXPECT_LE(residency.total_bytes(), 100 * kPage);
+  EXPECT_GT(residency.total_bytes(), 80 * kPage) << "dropped far more than needed";
+}
+
+TEST(Residency, AVictimStaysInTheTotalUntilItsFateIsKnown) {
+  Residency residency = ledger(1);
+  residency.add(A, kPage, kPage);
+  EXPECT_TRUE(residency.add(B, kPage, kPage));
+  const auto victims = residency.choose_victims();
+  ASSERT_FALSE(victims.empty());
+  EXPECT_EQ(residency.total_bytes(), 2 * kPage);
+  EXPECT_TRUE(residency.choose_victims().empty()) << "chosen twice";
+  for (const SampleId id : victims) residency.correct(id, 0);
+  EXPECT_LE(residency.total_bytes(), kPage);
+}
+
+TEST(Residency, AVictimThatCouldNotBeDroppedIsAVictimAgainLater) {
+  Residency residency = ledger(1);
+  residency.add(A, kPage, kPage);
+  residency.add(B, kPage, kPage);
+  const auto first = residency.choose_victims();
+  ASSERT_FALSE(first.empty());
+  for (const SampleId id : first) residency.correct(id, kPage);
+  EXPECT_EQ(residency.total_bytes(), 2 * kPage);
+  EXPECT_FALSE(residency.choose_victims().empty());
+}
+
+TEST(Residency, AVictimReadAgainMeanwhileIsAnOrdinaryResident) {
+  Residency residency = ledger(2);
+  for (const SampleId id : {A, B, C}) residency.add(id, kPage, 2 * kPage);
+  ASSERT_EQ(residency.choose_victims().front(), A);
+  residency.add(A, kPage, 2 * kPage);
+  EXPECT_EQ(residency.bytes(A), 2 * kPage);
+  residency.correct(A, kPage);
+  EXPECT_EQ(residency.bytes(A), kPage);
+  std::uint64_t sum = 0;
+  for (const SampleId id : {A, B, C}) sum += residency.bytes(id);
+  EXPECT_EQ(residency.total_bytes(), sum);
+}
+
+TEST(Residency, ForgettingTakesASampleOut) {
+  Residency residency = ledger(10);
+  residency.add(A, 3 * kPage, 3 * kPage);
+  residency.add(B, kPage, kPage);
+  residency.forget(A);
+  EXPECT_EQ(residency.bytes(A), 0u);
+  EXPECT_EQ(residency.total_bytes(), kPage);
+  EXPECT_EQ(residency.samples(), 1u);
+  residency.forget(A);
+  residency.forget(C);
+  EXPECT_EQ(residency.samples(), 1u);
+}
+
+TEST(Residency, CorrectingSetsTheTruthUpAndDown) {
+  Residency residency = ledger(10);
+  residency.add(A, 3 * kPage, 3 * kPage);
+  residency.correct(A, kPage);
+  EXPECT_EQ(residency.total_bytes(), kPage);
+  residency.correct(B, 2 * kPage);
+  EXPECT_EQ(residency.total_bytes(), 3 * kPage);
+  EXPECT_EQ(residency.samples(), 2u);
+}
+
+TEST(Residency, TouchingTheUnknownDoesNothing) {
+  Residency residency = ledger(10);
+  residency.touch(A);
+  EXPECT_EQ(residency.samples(), 0u);
+}
+
+TEST(Residency, RemembersTheMostItEverHeld) {
+  Residency residency = ledger(10);
+  residency.add(A, 5 * kPage, 5 * kPage);
+  residency.forget(A);
+  residency.add(B, kPage, kPage);
+  EXPECT_EQ(residency.high_water_bytes(), 5 * kPage);
+}
+
+TEST(Residency, SamplingComesAroundToEveryone) {
+  Residency residency = ledger(1000);
+  for (std::uint64_t id = 1; id <= 10; ++id) residency.add(SampleId{id * 700}, kPage, kPage);
+  std::set<std::uint64_t> seen;
+  for (int i = 0; i < 4; ++i) {
+    const auto some = residency.sample(3);
+    EXPECT_LE(some.size(), 3u);
+    for (const SampleId id : some) EXPECT_TRUE(seen.insert(value(id)).second) << "twice in one round";
+  }
+  EXPECT_EQ(seen.size(), 10u);
+  EXPECT_FALSE(residency.sample(3).empty()) << "the second round begins at the front";
+}
+
+TEST(Residency, TheTotalIsTheSumAfterRandomOperations) {
+  Residency residency = ledger(200);
+  std::mt19937 random(5);
+  std::vector<SampleId> dropping;
+  for (int i = 0; i < 20'000; ++i) {
+    const SampleId id{random() % 100 + 1};
+    const std::uint64_t bytes = random() % 40'000;
+    switch (random() % 5) {
+      case 0:
+      case 1:
+        residency.add(id, bytes, 30'000);
+        break;
+      case 2:
+        residency.correct(id, std::min<std::uint64_t>(bytes, 30'000));
+        break;
+      case 3:
+        residency.touch(id);
+        break;
+      default:
+        for (const SampleId victim : residency.choose_victims()) dropping.push_back(victim);
+        while (dropping.size() > 3) {
+          residency.correct(dropping.back(), random() % 2 * kPage);
+          dropping.pop_back();
+        }
+    }
+  }
+  std::uint64_t sum = 0;
+  std::uint64_t samples = 0;
+  for (std::uint64_t id = 1; id <= 100; ++id) {
+    sum += residency.bytes(SampleId{id});
+    samples += residency.bytes(SampleId{id}) > 0;
+  }
+  EXPECT_EQ(residency.total_bytes(), sum);
+  EXPECT_EQ(residency.samples(), samples);
+}
+
+TEST(Residency, ThreadsMayAddTouchDropAndSampleAtOnce) {
+  Residency residency = ledger(50);
+  std::vector<std::thread> threads;
+  for (unsigned t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      std::mt19937 random(t);
+      for (int i = 0; i < 3000; ++i) {
+        const SampleId id{random() % 200 + 1};
+        if (residency.add(id, kPage, kPage)) {
+          for (const SampleId victim : residency.choose_victims()) residency.forget(victim);
+        }
+        residency.touch(id);
+        residency.sample(2);
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  for (const SampleId victim : residency.choose_victims()) residency.forget(victim);
+  EXPECT_LE(residency.total_bytes(), 50 * kPage);
+}
+
+}  // namespace
+}  // namespace winnow
