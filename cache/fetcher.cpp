@@ -56,6 +56,7 @@ void Fetcher::stop() {
   if (watcher_.joinable()) watcher_.join();
   flights_.expire(Clock::time_point::max(), errno_error(EIO));
   pool_.stop();
+  flights_.expire(Clock::time_point::max(), errno_error(EIO));  // what came in between and never began
 }
 
 void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
@@ -66,7 +67,9 @@ void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
   };
   const FlightPtr flight = flights_.board(file, asked, wanted, Clock::now(), std::move(waiter));
   if (!flight) return;
-  pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { fetch(flight); });
+  const bool taken =
+      pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { fetch(flight); });
+  if (!taken) flights_.land(flight, errno_error(EIO));
 }
 
 void Fetcher::fetch(const FlightPtr& flight) {

@@ -22,10 +22,10 @@ void WorkerPool::stop() {
   for (std::thread& thread : threads) thread.join();
 }
 
-void WorkerPool::submit(Urgency urgency, std::uint64_t weight, std::function<void()> job) {
+bool WorkerPool::submit(Urgency urgency, std::uint64_t weight, std::function<void()> job) {
   {
     const std::lock_guard lock(mutex_);
-    if (stopping_) return;
+    if (stopping_) return false;
     (urgency == Urgency::kDemand ? demand_ : background_).push_back({weight, std::move(job)});
     const std::size_t queued = demand_.size() + background_.size();
     if (idle_ < queued && threads_.size() < options_.max_threads) {
@@ -34,6 +34,7 @@ void WorkerPool::submit(Urgency urgency, std::uint64_t weight, std::function<voi
     }
   }
   wake_.notify_one();
+  return true;
 }
 
 std::size_t WorkerPool::waiting() const {
@@ -44,7 +45,8 @@ std::size_t WorkerPool::waiting() const {
 std::deque<WorkerPool::Job>* WorkerPool::runnable_queue() {
   for (auto* queue : {&demand_, &background_}) {
     if (queue->empty()) continue;
-    const bool fits = running_ == 0 || queue->front().weight <= options_.max_weight - running_weight_;
+    const bool fits = running_ == 0 || (running_weight_ <= options_.max_weight &&
+                                        queue->front().weight <= options_.max_weight - running_weight_);
     return fits ? queue : nullptr;  // background does not overtake demand that waits for room
   }
   return nullptr;

@@ -26,7 +26,7 @@ class WorkerPool {
   explicit WorkerPool(Options options);
   ~WorkerPool();
 
-  void submit(Urgency urgency, std::uint64_t weight, std::function<void()> job);
+  bool submit(Urgency urgency, std::uint64_t weight, std::function<void()> job);  // false if stopping
   void stop();  // no further job begins; returns when the running ones have ended
 
   std::size_t waiting() const;

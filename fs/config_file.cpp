@@ -31,7 +31,8 @@ class CommandConfig final : public CLI::ConfigTOML {
 
  private:
   static bool has(const CLI::App& command, const CLI::ConfigItem& item) {
-    return command.get_option_no_throw(item.name) != nullptr || command.get_option_no_throw("--" + item.name) != nullptr;
+    return command.get_option_no_throw(item.name) != nullptr ||
+           command.get_option_no_throw("--" + item.name) != nullptr;
   }
 
   bool is_known(const CLI::ConfigItem& item) const {

@@ -30,7 +30,9 @@ constexpr int kAuditRounds = 64;
 constexpr double kOftenWrong = 0.25;
 constexpr auto kRetryUnmountFor = 2s;
 
-bool is_half_full(const Residency& residency) { return residency.total_bytes() > residency.budget_bytes() / 2; }
+bool is_half_full(const Residency& residency) {
+  return residency.total_bytes() > residency.budget_bytes() / 2;
+}
 
 FileDescriptor watch_signals() {
   sigset_t watched;
@@ -239,10 +241,12 @@ void Daemon::tell_kernel(const KernelChanges& changes) {
 }
 
 void Daemon::keep_house() {
-  auto next_refresh = options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
+  auto next_refresh =
+      options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
   auto next_audit = Clock::now() + kAuditEvery;
   std::unique_lock lock(house_mutex_);
-  while (!house_changed_.wait_until(lock, std::min(next_refresh, next_audit), [this] { return house_stop_; })) {
+  while (
+      !house_changed_.wait_until(lock, std::min(next_refresh, next_audit), [this] { return house_stop_; })) {
     lock.unlock();
     if (Clock::now() >= next_audit) {
       audit();

@@ -16,7 +16,8 @@ int run(std::vector<std::string> words) {
   app.require_subcommand(1);
   app.fallthrough();
   app.failure_message([](const CLI::App*, const CLI::Error& error) {
-    return "winnow: " + std::string(error.what()) + "; winnow --help, or --help after a command, tells what it takes\n";
+    return "winnow: " + std::string(error.what()) +
+           "; winnow --help, or --help after a command, tells what it takes\n";
   });
   winnow::add_mount_command(app);
   winnow::add_unmount_command(app);

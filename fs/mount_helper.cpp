@@ -9,12 +9,20 @@ namespace winnow {
 namespace {
 
 // Words of mount(8) and fstab that say nothing to us: who mounts, when, and what a mount of ours is anyway.
+// rw is what mount(8) passes when nothing is said.
 bool is_for_others(const std::string& name) {
-  static constexpr std::array kNames = {
-      "ro",        "auto",    "noauto",   "user",    "nouser",   "users", "owner",
-      "group",     "_netdev", "nofail",   "nosuid",  "nodev",    "dev",   "suid",
-      "exec",      "noexec",  "relatime", "noatime", "defaults", "async", "default_permissions",
-      "nodiratime"};
+  static constexpr std::array kNames = {"ro",        "rw",
+                                        "auto",      "noauto",
+                                        "user",      "nouser",
+                                        "users",     "owner",
+                                        "group",     "_netdev",
+                                        "nofail",    "nosuid",
+                                        "nodev",     "dev",
+                                        "suid",      "exec",
+                                        "noexec",    "relatime",
+                                        "noatime",   "defaults",
+                                        "async",     "default_permissions",
+                                        "nodiratime"};
   return name.starts_with("x-") || name.starts_with("X-") || name.starts_with("comment=") ||
          std::find(kNames.begin(), kNames.end(), name) != kNames.end();
 }
@@ -23,7 +31,6 @@ void add_options(const std::string& list, std::vector<std::string>& words) {
   std::istringstream stream(list);
   for (std::string name; std::getline(stream, name, ',');) {
     if (name.empty() || is_for_others(name)) continue;
-    if (name == "rw") throw std::invalid_argument("a Winnow mount is read-only; remove rw from its options");
     std::string option = "--" + name;
     const std::size_t end = std::min(option.find('='), option.size());
     std::replace(option.begin(), option.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');

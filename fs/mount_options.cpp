@@ -32,7 +32,8 @@ TrackMode parse_track_mode(std::string_view text) {
   for (const TrackMode mode : {TrackMode::kAuto, TrackMode::kFanotify, TrackMode::kOpen, TrackMode::kOff}) {
     if (text == to_string(mode)) return mode;
   }
-  throw std::invalid_argument("'" + std::string(text) + "' is not a way to track; write auto, fanotify, open or off");
+  throw std::invalid_argument("'" + std::string(text) +
+                              "' is not a way to track; write auto, fanotify, open or off");
 }
 
 namespace {

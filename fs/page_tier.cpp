@@ -38,11 +38,14 @@ void PageTier::push(Push push) {
     ++skipped_pushes_;
     return push.done();
   }
-  notifications_.submit(WorkerPool::Urgency::kBackground, 0, [this, size, push = std::move(push)] {
-    store(push);
-    push.done();
-    waiting_bytes_ -= size;
-  });
+  const auto done = push.done;
+  const bool taken =
+      notifications_.submit(WorkerPool::Urgency::kBackground, 0, [this, size, push = std::move(push)] {
+        store(push);
+        push.done();
+        waiting_bytes_ -= size;
+      });
+  if (!taken) done();
 }
 
 void PageTier::store(const Push& push) {

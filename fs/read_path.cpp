@@ -49,13 +49,15 @@ void ReadPath::examine(const FileRef& file, Range asked, int tries_left, BytesWa
     return fetch(again, asked, tries_left - 1, std::move(reply));
   }
   if (!verdict.names.empty()) stale_.fetch_add(1, std::memory_order_relaxed);
-  notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this, names = std::move(verdict.names), reply] {
-    for (const Name& name : names) {
-      kernel_.invalidate_name(name.folder, name.name);
-      kernel_.invalidate_node(name.folder);
-    }
-    reply(errno_error(ESTALE));
-  });
+  const bool taken =
+      notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this, names = std::move(verdict.names), reply] {
+        for (const Name& name : names) {
+          kernel_.invalidate_name(name.folder, name.name);
+          kernel_.invalidate_node(name.folder);
+        }
+        reply(errno_error(ESTALE));
+      });
+  if (!taken) reply(errno_error(ESTALE));
 }
 
 void ReadPath::push_rest(const FlightPtr& flight, const Bytes& bytes) {

@@ -97,7 +97,8 @@ Snapshots::Verdict Snapshots::examine(const FileRef& file, bool served) {
   std::vector<Name> names = tree->names(*node);
   const auto now = current_facts(names);
   // A source that went away as a whole has no files either; that must not look as if they were removed.
-  if (now && !now.value() && !source_.stat("")) return {.kind = Verdict::Kind::kError, .error = errno_error(EIO)};
+  if (now && !now.value() && !source_.stat(""))
+    return {.kind = Verdict::Kind::kError, .error = errno_error(EIO)};
   if (!now) return {.kind = Verdict::Kind::kError, .error = now.error()};
   if (now.value() && now.value()->version == file.version)
     return {.kind = Verdict::Kind::kRetry, .version = file.version};
