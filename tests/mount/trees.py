@@ -37,7 +37,7 @@ def make_mixed_tree(folder):
     (folder / "a/dangling").symlink_to("nowhere/at all")
     os.link(folder / "z/f00000", folder / "a/b/c/d/second name")
     # Times long past and of every second: rsync leaves a folder's time alone when the second is right.
-    for i, path in enumerate(sorted(folder.rglob("*"))):
+    for i, path in enumerate([*sorted(folder.rglob("*")), folder]):
         os.utime(path, ns=(0, 1_234_567_890_123_456_789 + i * 1_000_000_007), follow_symlinks=False)
 
 

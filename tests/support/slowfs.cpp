@@ -1,6 +1,6 @@
 // A source filesystem that misbehaves on command: a read-only passthrough of a folder, steered by files in a
 // control folder beside it.
-//   stall   while it exists, the operations it names (words of: read open stat list) wait
+//   stall   while it exists, the operations it names (words of: read open stat list) wait; to end it, remove it
 //   fail    holds a number: that many of the next reads fail with EIO
 //   waiting is written by this program: how many operations wait now
 // Usage: slowfs FOLDER CONTROL MOUNTPOINT (stays in the foreground; SIGTERM ends it)
@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <condition_variable>
 #include <fstream>
 #include <mutex>
 #include <string>
@@ -44,10 +45,23 @@ void tell_waiting(int change) {
   rename((control + "/waiting.new").c_str(), (control + "/waiting").c_str());
 }
 
+// One thread looks for all that wait: a hundred would keep the machine busy.
+std::mutex stall_mutex;  // guards nothing but the wait
+std::condition_variable stall_changed;
+
+void watch_control() {
+  while (true) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    if (waiting > 0 && access((control + "/stall").c_str(), F_OK) != 0) stall_changed.notify_all();
+  }
+}
+
 void stall(const char* operation) {
   if (!is_stalled(operation)) return;
   tell_waiting(1);
-  while (is_stalled(operation)) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  std::unique_lock lock(stall_mutex);
+  while (is_stalled(operation)) stall_changed.wait(lock);
+  lock.unlock();
   tell_waiting(-1);
 }
 
@@ -64,6 +78,7 @@ void* on_init(fuse_conn_info*, fuse_config* config) {
   config->use_ino = 1;
   config->direct_io = 1;  // every read comes here, so that it can stall or fail
   config->entry_timeout = config->attr_timeout = config->negative_timeout = 0;
+  std::thread(watch_control).detach();
   return nullptr;
 }
 
