@@ -18,6 +18,7 @@ namespace {
 // Each event comes with an open descriptor: read few at a time, and have room for them, or events are lost in
 // silence.
 constexpr std::size_t kEventsAtOnce = 256;
+constexpr int kGatherMilliseconds = 2;
 
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -65,19 +66,22 @@ AccessTracker::~AccessTracker() {
 }
 
 void AccessTracker::run() {
-  pollfd watched[] = {{fanotify_.get(), POLLIN, 0}, {wake_.get(), POLLIN, 0}};
+  pollfd watched[] = {{wake_.get(), POLLIN, 0}, {fanotify_.get(), POLLIN, 0}};
   while (true) {
     if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
-    if (watched[1].revents != 0) return;
-    drain();
+    if (watched[0].revents != 0) return;
+    while (drain()) {
+    }
+    // A reader whose open finds this thread asleep pays for waking it: let some opens gather.
+    if (poll(watched, 1, kGatherMilliseconds) > 0) return;
   }
 }
 
-void AccessTracker::drain() {
+bool AccessTracker::drain() {
   alignas(fanotify_event_metadata) char buffer[kEventsAtOnce * sizeof(fanotify_event_metadata)];
   const pid_t own_pid = getpid();
   const ssize_t got = read(fanotify_.get(), buffer, sizeof buffer);
-  if (got <= 0) return;
+  if (got <= 0) return false;
   auto left = got;
   for (auto* event = reinterpret_cast<fanotify_event_metadata*>(buffer); FAN_EVENT_OK(event, left);
        event = FAN_EVENT_NEXT(event, left)) {
@@ -91,6 +95,7 @@ void AccessTracker::drain() {
     events_.fetch_add(1, std::memory_order_relaxed);
     on_open_(NodeId{found.stx_ino}, event->pid);
   }
+  return true;
 }
 
 }  // namespace winnow

@@ -32,7 +32,7 @@ class AccessTracker {
  private:
   AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open);
   void run();
-  void drain();
+  bool drain();  // false if there was nothing
 
   const FileDescriptor fanotify_;
   const FileDescriptor wake_;
