@@ -101,7 +101,10 @@ void Journal::recover(std::uint64_t snapshot) {
 
 void Journal::append(const Amendment& amendment) {
   const Record record = to_record(amendment);
-  [[maybe_unused]] const ssize_t written = write(fd_.get(), &record, sizeof record);
+  const off_t before = lseek(fd_.get(), 0, SEEK_END);
+  const ssize_t written = write(fd_.get(), &record, sizeof record);
+  // A record cut off by a full disk would hide all that follow it.
+  if (written > 0 && written < static_cast<ssize_t>(sizeof record)) (void)!ftruncate(fd_.get(), before);
 }
 
 }  // namespace winnow
