@@ -90,4 +90,4 @@ def assert_same(source, mounted, contents=True):
     ours, theirs = describe(mounted, contents), describe(source, contents)
     different = {name: (theirs.get(name), ours.get(name))
                  for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name)}
-    assert not different, f"(source, mount) differ: {dict(list(different.items())[:5])}"
+    assert not different, f"(source, mount) differ: {dict(list(different.items())[:3])}"
