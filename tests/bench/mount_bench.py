@@ -60,6 +60,12 @@ def build(options):
     options.reader = options.reader or os.path.join(ROOT, "build/release/tests/bench/bench_reader")
 
 
+def refaults():
+    """Pages that the kernel took away and somebody read again: they explain READs in a warm epoch."""
+    with open("/proc/vmstat") as counters:
+        return sum(int(line.split()[1]) for line in counters if line.startswith("workingset_refault_file "))
+
+
 class DataSet:
     """Files of one size class in ten class folders, and the list that readers take."""
 
@@ -89,19 +95,22 @@ class Reader:
             raise RuntimeError(f"{self.name} on {target.name}: {done.stderr.decode().strip()}")
         return json.loads(done.stdout)
 
-    def rate(self, target, data, **more):
-        run = self.read(target, data, **more)
-        return run["files"] * len(run["seconds"]) / sum(run["seconds"])
+
+def rate(run):
+    return run["files"] * len(run["seconds"]) / sum(run["seconds"])
 
 
 def measure(reader, target, data, epochs, seed):
     """One run of some epochs: files/s, and per file or epoch what the daemon did for it."""
     before = target.sample()
-    result = {"files_per_s": reader.rate(target, data, epochs=epochs, seed=seed), "epochs": epochs}
+    run = reader.read(target, data, epochs, seed)
     target.settle()
     after = target.sample()
+    daemon_cpu = after.get("cpu", 0) - before.get("cpu", 0)
+    result = {"files_per_s": rate(run), "epochs": epochs,
+              "cpu_us_per_file": (run["cpu_seconds"] + daemon_cpu) / (data.count * epochs) * 1e6}
     if target.pid is not None:
-        result["cpu_s"] = (after["cpu"] - before["cpu"]) / epochs
+        result["cpu_s"] = daemon_cpu / epochs
         result["rss_mb"] = memory_of(target.pid)["rss_mb"]
     if "requests" in after:
         files = data.count * epochs
@@ -133,8 +142,8 @@ def check_bytes(reader, targets, data_sets):
 def warm_epochs(reader, targets, data, rounds):
     epochs = {}
     for target in targets:
-        rate = reader.rate(target, data)  # warms it up, too
-        epochs[target.name] = max(1, min(40, round(rate * SECONDS_A_RUN / data.count)))
+        reader.read(target, data)  # warms it up
+        epochs[target.name] = max(1, min(40, round(rate(reader.read(target, data)) * SECONDS_A_RUN / data.count)))
         target.settle()
     runs = {target.name: [] for target in targets}
     for number in range(rounds):
@@ -154,7 +163,7 @@ def summary(reader, data, name, runs, native):
     row = {"reader": reader.name, "data": data.name, "row": name, "files_per_s": statistics.median(rates),
            "spread": (max(rates) - min(rates)) / statistics.median(rates), "x_native": statistics.median(ratios),
            "x_native_range": [min(ratios), max(ratios)], "runs": runs}
-    for key in ("cpu_s", "rss_mb", "opens_seen"):
+    for key in ("cpu_us_per_file", "cpu_s", "rss_mb", "opens_seen"):
         if key in runs[0]:
             row[key] = statistics.median(run[key] for run in runs)
     if "requests" in runs[0]:
@@ -183,11 +192,13 @@ def measure_reading(options, workspace, result):
     result["first_epoch"] = first_epochs(readers[0], mounts, data_sets)
     check_bytes(readers[0], targets, data_sets)
     rounds = options.rounds or (QUICK_ROUNDS if options.quick else ROUNDS)
+    refaults_before = refaults()
     result["warm"] = []
     for reader in readers:
         for data in data_sets:
             say(f"warm epochs: {reader.name}, {data.count:,} {data.name} files, {rounds} rounds ...")
             result["warm"] += warm_epochs(reader, targets, data, rounds)
+    result["machine"]["refaulted_pages"] = refaults() - refaults_before
     for mount in targets[:0:-1]:
         mount.unmount()
 

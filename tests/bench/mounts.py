@@ -41,7 +41,8 @@ def memory_of(pid):
     """Resident megabytes: all of it, and what is not backed by a file (the mapped snapshot is)."""
     with open(f"/proc/{pid}/status") as status:
         fields = dict(line.split(":", 1) for line in status)
-    return {kind: int(fields[key].split()[0]) / 1000 for kind, key in (("rss_mb", "VmRSS"), ("anonymous_mb", "RssAnon"))}
+    return {kind: int(fields[key].split()[0]) / 1000
+            for kind, key in (("rss_mb", "VmRSS"), ("anonymous_mb", "RssAnon"))}
 
 
 def cpu_of(pid):

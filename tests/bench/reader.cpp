@@ -7,6 +7,7 @@
 // of JSON. --digest also hashes what was read (outside of any measurement). Exit code 1: a read failed or the
 // bytes are wrong.
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -72,6 +73,13 @@ std::size_t read_whole(const std::string& path, std::vector<char>& buffer) {
   }
   close(fd);
   return got;
+}
+
+double own_cpu_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) { return time.tv_sec + time.tv_usec / 1e6; };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 class Epochs {
@@ -163,7 +171,8 @@ Options parse(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   if (argc < 4) {
-    std::fprintf(stderr, "usage: bench_reader ROOT LIST BYTES [--threads N] [--epochs N] [--seed N] [--digest]\n");
+    std::fprintf(stderr,
+                 "usage: bench_reader ROOT LIST BYTES [--threads N] [--epochs N] [--seed N] [--digest]\n");
     return 2;
   }
   const Options options = parse(argc, argv);
@@ -171,13 +180,15 @@ int main(int argc, char** argv) {
   const std::uint64_t expected = std::strtoull(argv[3], nullptr, 10) * options.epochs;
   const std::size_t files = paths.size();
   Epochs epochs(std::move(paths), options);
+  const double cpu_before = own_cpu_seconds();
   const auto seconds = epochs.run();
+  const double cpu_seconds = own_cpu_seconds() - cpu_before;
   if (epochs.bytes() != expected) {
     fail("read " + std::to_string(epochs.bytes()) + " bytes under " + argv[1] + ", expected " +
          std::to_string(expected));
   }
-  std::printf("{\"files\": %zu, \"digest\": \"%016llx\", \"seconds\": [", files,
-              static_cast<unsigned long long>(epochs.digest()));
+  std::printf("{\"files\": %zu, \"digest\": \"%016llx\", \"cpu_seconds\": %.6f, \"seconds\": [", files,
+              static_cast<unsigned long long>(epochs.digest()), cpu_seconds);
   for (std::size_t i = 0; i < seconds.size(); ++i) std::printf("%s%.9f", i > 0 ? ", " : "", seconds[i]);
   std::printf("]}\n");
 }

@@ -11,20 +11,24 @@ import sys
 import time
 
 
-def read_share(share, epochs, gate, total):
+def read_share(share, epochs, gate, total, cpu_seconds):
     got = 0
+    cpu = 0
     try:
         for epoch in range(epochs):
             paths = share(epoch)
             gate.wait()
+            began = time.process_time()
             for path in paths:
                 got += len(open(path, "rb").read())
+            cpu += time.process_time() - began
             gate.wait()
     except OSError:
         gate.abort()  # the others need not wait for this one
         raise
     with total.get_lock():
         total.value += got
+        cpu_seconds.value += cpu
 
 
 def main():
@@ -47,8 +51,10 @@ def main():
     fork = multiprocessing.get_context("fork")
     gate = fork.Barrier(options.threads + 1)
     total = fork.Value("Q", 0)
+    cpu_seconds = fork.Value("d", 0)
     readers = [fork.Process(target=read_share,
-                            args=(lambda epoch, i=i: orders[epoch][i::options.threads], options.epochs, gate, total))
+                            args=(lambda epoch, i=i: orders[epoch][i::options.threads], options.epochs, gate, total,
+                                  cpu_seconds))
                for i in range(options.threads)]
     for reader in readers:
         reader.start()
@@ -63,7 +69,7 @@ def main():
     if total.value != options.bytes * options.epochs:
         sys.exit(f"reader.py: read {total.value} bytes under {options.root}, "
                  f"expected {options.bytes * options.epochs}")
-    print(json.dumps({"files": len(paths), "digest": "", "seconds": seconds}))
+    print(json.dumps({"files": len(paths), "digest": "", "cpu_seconds": cpu_seconds.value, "seconds": seconds}))
 
 
 if __name__ == "__main__":
