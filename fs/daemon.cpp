@@ -236,8 +236,8 @@ nlohmann::json Daemon::refresh() {
 
 // On this thread, which serves nobody, so that a refresh has reached the kernel when it is reported done.
 void Daemon::tell_kernel(const KernelChanges& changes) {
-  for (const auto& [folder, name] : changes.names) kernel_->invalidate_name(folder, name);
-  for (const NodeId folder : changes.folders) kernel_->invalidate_node(folder);
+  for (const auto& [folder, name] : changes.names) invalidate_name_in_views(*kernel_, folder, name);
+  for (const NodeId folder : changes.folders) invalidate_folder_in_views(*kernel_, folder);
 }
 
 void Daemon::keep_house() {

@@ -15,9 +15,8 @@ using BOOST_OUTCOME_V2_NAMESPACE::success;
 // Nodes outside the catalogue: .winnow, what it holds, and the folders below .winnow/exact. A folder needs an
 // id of its own there, since the kernel allows a folder one name; files are the same files.
 constexpr std::uint64_t kGeneratedBit = std::uint64_t{1} << 62;
-constexpr std::uint64_t kExactBit = std::uint64_t{1} << 61;
 constexpr NodeId kWinnowFolder{kGeneratedBit};
-constexpr NodeId kExactRoot{kExactBit | value(kRootNode)};
+constexpr NodeId kExactRoot = in_exact_view(kRootNode);
 constexpr std::string_view kWinnowName = ".winnow";
 constexpr std::string_view kExactName = "exact";
 constexpr std::string_view kAttributeName = "user.winnow";
@@ -39,7 +38,7 @@ Filesystem::Filesystem(OwnershipOptions ownership, const Snapshots& snapshots, R
 
 Attributes Filesystem::shown(const Node& node, bool exact) const {
   Attributes attributes{.id = node.id, .stat = node.stat};
-  if (exact && is_folder(node.stat)) attributes.id = NodeId{value(node.id) | kExactBit};
+  if (exact && is_folder(node.stat)) attributes.id = in_exact_view(node.id);
   if (ownership_.uid) attributes.stat.uid = *ownership_.uid;
   if (ownership_.gid) attributes.stat.gid = *ownership_.gid;
   if (!is_symlink(node.stat)) attributes.stat.mode &= ~(ownership_.umask & 07777);

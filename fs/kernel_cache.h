@@ -31,4 +31,14 @@ class KernelCache {
   virtual std::optional<std::uint64_t> drop(const std::string& path) = 0;
 };
 
+// What a change of names means to the kernel, wherever the folder is shown.
+inline void invalidate_name_in_views(KernelCache& kernel, NodeId folder, std::string_view name) {
+  kernel.invalidate_name(folder, name);
+  kernel.invalidate_name(in_exact_view(folder), name);
+}
+inline void invalidate_folder_in_views(KernelCache& kernel, NodeId folder) {
+  kernel.invalidate_node(folder);
+  kernel.invalidate_node(in_exact_view(folder));
+}
+
 }  // namespace winnow

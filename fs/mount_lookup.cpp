@@ -1,7 +1,5 @@
 #include "fs/mount_lookup.h"
 
-#include <sys/stat.h>
-
 #include <cerrno>
 #include <fstream>
 #include <sstream>
@@ -24,17 +22,12 @@ MountEntry find_mount(const std::string& path) {
   return *best;
 }
 
-bool is_dead(const std::string& mountpoint) {
-  struct stat found {};
-  return stat(mountpoint.c_str(), &found) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
-}
-
 nlohmann::ordered_json read_status(const std::string& mountpoint) {
   errno = 0;
   std::ifstream file(mountpoint + "/.winnow/status.json");
   if (!file) {
     const int error = errno;
-    if (is_dead(mountpoint)) {
+    if (is_dead_mount(mountpoint)) {
       throw StartupError("the mount at " + mountpoint +
                          " is dead: its daemon is gone; clear it with winnow unmount " + mountpoint);
     }

@@ -14,6 +14,4 @@ MountEntry find_mount(const std::string& path);
 // What the mount says of itself. Throws StartupError; the mount may be dead or not ours to read.
 nlohmann::ordered_json read_status(const std::string& mountpoint);
 
-bool is_dead(const std::string& mountpoint);  // its daemon is gone
-
 }  // namespace winnow

@@ -69,9 +69,14 @@ void validate(MountOptions& options) {
     options.state_dir = StateDir::default_path(options.source, options.mountpoint);
   options.state_dir = std::filesystem::absolute(options.state_dir).lexically_normal().string();
   while (options.state_dir.size() > 1 && options.state_dir.back() == '/') options.state_dir.pop_back();
-  if (options.state_dir == options.mountpoint || options.state_dir.starts_with(options.mountpoint + "/")) {
-    throw StartupError("--state-dir " + options.state_dir + " lies inside the mountpoint; choose another");
-  }
+  const auto refuse_inside = [&](const std::string& folder, const char* what) {
+    if (options.state_dir == folder || options.state_dir.starts_with(folder == "/" ? folder : folder + "/")) {
+      throw StartupError("--state-dir " + options.state_dir + " lies inside the " + what +
+                         "; choose another");
+    }
+  };
+  refuse_inside(options.mountpoint, "mountpoint");
+  refuse_inside(options.source, "source");
 }
 
 }  // namespace winnow

@@ -1,6 +1,9 @@
 #include "fs/mount_table.h"
 
+#include <sys/vfs.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <sstream>
 
@@ -58,6 +61,12 @@ std::optional<MountEntry> mount_at(const std::string& mountpoint) {
                                   [&](const MountEntry& entry) { return entry.mountpoint == mountpoint; });
   if (found == mounts.rend()) return std::nullopt;
   return *found;
+}
+
+bool is_dead_mount(const std::string& mountpoint) {
+  // stat may be answered from attributes the kernel remembers; this never is.
+  struct statfs space {};
+  return statfs(mountpoint.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
 }
 
 }  // namespace winnow

@@ -19,5 +19,6 @@ std::vector<MountEntry> all_mounts();
 std::vector<MountEntry> winnow_mounts();
 // The uppermost mount at exactly this (absolute, resolved) path.
 std::optional<MountEntry> mount_at(const std::string& mountpoint);
+bool is_dead_mount(const std::string& mountpoint);  // a FUSE mount whose daemon is gone
 
 }  // namespace winnow

@@ -153,8 +153,7 @@ std::string resolve_mountpoint(const std::string& path) {
 
 void check_mountpoint(const std::string& mountpoint, const std::string& source) {
   if (const auto mounted = mount_at(mountpoint)) {
-    struct stat found {};
-    const bool dead = stat(mountpoint.c_str(), &found) != 0 && errno == ENOTCONN;
+    const bool dead = is_dead_mount(mountpoint);
     if (mounted->type == "fuse.winnow" || dead) {
       throw StartupError(mountpoint + (dead ? " has a dead mount" : " is mounted already") +
                          "; run winnow unmount " + mountpoint + " first");

@@ -16,4 +16,8 @@ constexpr NodeId node_of(SampleId id) { return NodeId{value(id)}; }
 
 inline constexpr NodeId kRootNode{1};
 
+// Folders below .winnow/exact: the kernel allows a folder one name, so there it needs an id of its own.
+inline constexpr std::uint64_t kExactBit = std::uint64_t{1} << 61;
+constexpr NodeId in_exact_view(NodeId folder) { return NodeId{value(folder) | kExactBit}; }
+
 }  // namespace winnow

@@ -52,8 +52,8 @@ void ReadPath::examine(const FileRef& file, Range asked, int tries_left, BytesWa
   const bool taken =
       notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this, names = std::move(verdict.names), reply] {
         for (const Name& name : names) {
-          kernel_.invalidate_name(name.folder, name.name);
-          kernel_.invalidate_node(name.folder);
+          invalidate_name_in_views(kernel_, name.folder, name.name);
+          invalidate_folder_in_views(kernel_, name.folder);
         }
         reply(errno_error(ESTALE));
       });

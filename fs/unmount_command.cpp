@@ -64,7 +64,7 @@ void add_unmount_command(CLI::App& app) {
       throw StartupError("nothing of Winnow's is mounted on " + at +
                          "; winnow status lists the mounts there are");
     }
-    if (is_dead(at)) {
+    if (is_dead_mount(at)) {
       clear_dead(at);
     } else {
       unmount_live(at, *lazy ? "lazy" : *force ? "force" : "plain");
