@@ -38,11 +38,11 @@ def wait_until(condition, seconds):
 
 
 def memory_of(pid):
-    """Resident megabytes: all of it, and what is not backed by a file (the mapped snapshot is)."""
+    """Resident megabytes: all of it, what is not backed by a file (the mapped snapshot is), and the most so far."""
     with open(f"/proc/{pid}/status") as status:
         fields = dict(line.split(":", 1) for line in status)
     return {kind: int(fields[key].split()[0]) / 1000
-            for kind, key in (("rss_mb", "VmRSS"), ("anonymous_mb", "RssAnon"))}
+            for kind, key in (("rss_mb", "VmRSS"), ("anonymous_mb", "RssAnon"), ("peak_mb", "VmHWM"))}
 
 
 def cpu_of(pid):
@@ -53,7 +53,7 @@ class Workspace:
     def __init__(self, parent):
         self.path = os.path.realpath(tempfile.mkdtemp(prefix="winnow-bench-", dir=parent))
         self.mounts = []
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda number, _: (_ for _ in ()).throw(SystemExit(128 + number)))
 
     def folder(self, name):

@@ -104,7 +104,8 @@ def print_million(found):
         print(f"1,000,000 files: skipped ({found['skipped']})\n")
         return
     print(f"{found['files']:,} files; first mount, with the scan: {found['snapshot_s']:.1f} s, then "
-          f"{found['rss_after_snapshot']['rss_mb']:.0f} MB RSS; saved snapshot {found['snapshot_mb']:.0f} MB\n")
+          f"{found['rss_after_snapshot']['rss_mb']:.0f} MB RSS (at most {found['rss_after_snapshot']['peak_mb']:.0f}); "
+          f"saved snapshot {found['snapshot_mb']:.0f} MB\n")
     rows = []
     for number_, cycle in enumerate(found["cycles"], 1):
         memory = " / ".join(f"{cycle[when]['rss_mb']:.0f} ({cycle[when]['anonymous_mb']:.0f})"
