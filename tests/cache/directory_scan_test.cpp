@@ -28,7 +28,8 @@ struct DirectoryScanTest : testing::Test {
   Result<Listing> list(bool follow, unsigned threads = 4) {
     const FileDescriptor fd(open(folder.path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     return scan_directory(
-        {.root = folder.path(), .root_fd = fd.get(), .follow_symlinks = follow, .threads = threads}, progress);
+        {.root = folder.path(), .root_fd = fd.get(), .follow_symlinks = follow, .threads = threads},
+        progress);
   }
   Found scan(bool follow = false, unsigned threads = 4) {
     Found found;

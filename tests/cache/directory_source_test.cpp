@@ -1,4 +1,5 @@
-// What only a directory has: symlinks, times, permissions, bad roots. The rest is in source_contract_test.cpp.
+// What only a directory has: symlinks, times, permissions, bad roots. The rest is in
+// source_contract_test.cpp.
 #include "cache/directory_source.h"
 
 #include <fcntl.h>

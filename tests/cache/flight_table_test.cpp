@@ -21,13 +21,13 @@ Range whole() { return {0, 10}; }
 
 struct FlightTableTest : testing::Test {
   FlightPtr board(const FileRef& file, Range asked, Answer& answer, Range if_none = whole()) {
-    return table.board(file, asked, [=] { return if_none; }, kNow, answer.waiter());
+    return table.board(
+        file, asked, [=] { return if_none; }, kNow, answer.waiter());
   }
   FlightTable table;
   Answer first;
   Answer second;
 };
-
 
 TEST_F(FlightTableTest, TheFirstReaderBooksAFlightOfTheRangeTold) {
   const FlightPtr flight = board(kFile, {2, 3}, first);
@@ -167,7 +167,9 @@ TEST_F(FlightTableTest, AWaiterMayAskAgainFromWithinItsAnswer) {
   FlightPtr rebooked;
   const FlightPtr flight = table.board(
       kFile, {0, 1}, [] { return whole(); }, kNow,
-      [&](Result<Bytes>) { rebooked = board(kFile, {0, 1}, again); });
+      [&](Result<Bytes>) {
+        rebooked = board(kFile, {0, 1}, again);
+      });
   table.land(flight, errno_error(ESTALE));
   EXPECT_NE(rebooked, nullptr);
 }
@@ -198,7 +200,8 @@ TEST_F(FlightTableTest, ManyReadersAtOnceCauseOneFetchAndEachIsAnsweredOnce) {
       for (int i = 0; i < kReadsEach; ++i) {
         const Range asked{static_cast<std::uint64_t>((t + i) % 9), 2};
         const FlightPtr flight = table.board(
-            kFile, asked, [] { return whole(); }, kNow, [&, asked](Result<Bytes> bytes) {
+            kFile, asked, [] { return whole(); }, kNow,
+            [&, asked](Result<Bytes> bytes) {
               EXPECT_EQ(to_text(bytes.value()), kContent.substr(asked.offset, 2));
               ++answered;
             });

@@ -19,8 +19,9 @@ class StorageUnderTest {
  public:
   virtual ~StorageUnderTest() = default;
   virtual Source& source() = 0;
-  virtual void put(const std::string& path, const std::string& content) = 0;      // new, or replaced
-  virtual void rewrite(const std::string& path, const std::string& content) = 0;  // in place, where there is one
+  virtual void put(const std::string& path, const std::string& content) = 0;  // new, or replaced
+  virtual void rewrite(const std::string& path,
+                       const std::string& content) = 0;  // in place, where there is one
   virtual void remove(const std::string& path) = 0;
 };
 
@@ -119,7 +120,8 @@ TEST_P(SourceContract, ReadsExactRanges) {
   const std::string content = pattern(300'000);
   storage_->put("file", content);
   const Version asked = version("file");
-  for (const Range range : {Range{0, 300'000}, Range{0, 1}, Range{4095, 2}, Range{299'999, 1}, Range{12'345, 67'890}}) {
+  for (const Range range :
+       {Range{0, 300'000}, Range{0, 1}, Range{4095, 2}, Range{299'999, 1}, Range{12'345, 67'890}}) {
     const auto bytes = source().read("file", asked, range.offset, range.size);
     ASSERT_TRUE(bytes.has_value());
     EXPECT_TRUE(to_text(bytes.value()) == content.substr(range.offset, range.size)) << range.offset;
@@ -223,14 +225,16 @@ TEST_P(SourceContract, AReadNeverMixesVersionsWhileAWriterIsAtWork) {
 
 std::string name_of(const testing::TestParamInfo<Kind>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(
-    Sources, SourceContract,
-    testing::Values(
-        Kind{"Directory",
-             []() -> std::unique_ptr<StorageUnderTest> { return std::make_unique<DirectoryStorage>(false); }},
-        Kind{"DirectoryFollowingSymlinks",
-             []() -> std::unique_ptr<StorageUnderTest> { return std::make_unique<DirectoryStorage>(true); }}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Sources, SourceContract,
+                         testing::Values(Kind{"Directory",
+                                              []() -> std::unique_ptr<StorageUnderTest> {
+                                                return std::make_unique<DirectoryStorage>(false);
+                                              }},
+                                         Kind{"DirectoryFollowingSymlinks",
+                                              []() -> std::unique_ptr<StorageUnderTest> {
+                                                return std::make_unique<DirectoryStorage>(true);
+                                              }}),
+                         name_of);
 
 }  // namespace
 }  // namespace winnow

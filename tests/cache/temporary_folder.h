@@ -10,7 +10,9 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace winnow {
 
@@ -33,7 +35,12 @@ class TemporaryFolder {
 
   void folder(const std::string& name) const { std::filesystem::create_directories(*this / name); }
   void file(const std::string& name, const std::string& content = "") const {
+    outlast(name);
     std::filesystem::create_directories(std::filesystem::path(*this / name).parent_path());
+    overwrite(name, content);
+  }
+  // The same without care for times: for files nobody watches for changes.
+  void overwrite(const std::string& name, const std::string& content) const {
     std::ofstream out(*this / name, std::ios::binary | std::ios::trunc);
     out << content;
     if (!out.flush()) throw std::runtime_error("cannot write " + name);
@@ -42,6 +49,10 @@ class TemporaryFolder {
   void replace(const std::string& name, const std::string& content) const {
     file(name + ".tmp", content);
     std::filesystem::rename(*this / (name + ".tmp"), *this / name);
+  }
+  void change_mode(const std::string& name, mode_t mode) const {
+    outlast(name);
+    if (chmod((*this / name).c_str(), mode) != 0) throw std::runtime_error("cannot change " + name);
   }
   void symlink(const std::string& target, const std::string& name) const {
     std::filesystem::create_symlink(target, *this / name);
@@ -62,6 +73,22 @@ class TemporaryFolder {
   }
 
  private:
+  // Older kernels move file times in steps of some milliseconds: a change must come in a later one to be
+  // seen.
+  void outlast(const std::string& name) const {
+    struct stat old {};
+    if (lstat((*this / name).c_str(), &old) != 0) return;
+    const std::string probe = path_ + ".probe";
+    struct stat now = old;
+    while (std::pair(now.st_ctim.tv_sec, now.st_ctim.tv_nsec) <=
+           std::pair(old.st_ctim.tv_sec, old.st_ctim.tv_nsec)) {
+      const int fd = open(probe.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+      if (write(fd, "x", 1) != 1 || fstat(fd, &now) != 0) throw std::runtime_error("no clock");
+      close(fd);
+    }
+    unlink(probe.c_str());
+  }
+
   std::string path_;
 };
 

@@ -1,0 +1,228 @@
+// The device's own answers, with a socket in the kernel's place.
+#include "fs/fuse_device.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <cstring>
+
+#include "fs/fuse_kernel_cache.h"
+#include "fs/fuse_protocol.h"
+#include "tests/fs/mount_fixture.h"
+
+namespace winnow {
+namespace {
+
+// Two ends of a line that keeps messages whole, as the device does.
+struct Line {
+  Line() {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+      throw std::runtime_error("no sockets");
+    device.reset(ends[0]);
+    kernel.reset(ends[1]);
+    const int room = 8 << 20;
+    for (const int end : ends) setsockopt(end, SOL_SOCKET, SO_SNDBUFFORCE, &room, sizeof room);
+  }
+  std::string receive() const {
+    std::string message(2 << 20, '\0');
+    const ssize_t got = recv(kernel.get(), message.data(), message.size(), MSG_DONTWAIT);
+    message.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
+    return message;
+  }
+  FileDescriptor device;
+  FileDescriptor kernel;
+};
+
+template <typename T>
+T at(const std::string& message, std::size_t offset) {
+  T value{};
+  if (message.size() >= offset + sizeof value) std::memcpy(&value, message.data() + offset, sizeof value);
+  return value;
+}
+
+class FuseDeviceTest : public MountFixture {
+ protected:
+  void SetUp() override {
+    data.file("f", "12345");
+    start();
+    device = std::make_unique<FuseDevice>(std::move(line.device), *filesystem, true);
+  }
+  void send(std::uint32_t opcode, std::uint64_t unique, std::uint64_t node, const std::string& body = "") {
+    fuse_in_header header{};
+    header.len = static_cast<std::uint32_t>(sizeof header + body.size());
+    header.opcode = opcode;
+    header.unique = unique;
+    header.nodeid = node;
+    std::string message(reinterpret_cast<const char*>(&header), sizeof header);
+    message += body;
+    ASSERT_EQ(::send(line.kernel.get(), message.data(), message.size(), 0),
+              static_cast<ssize_t>(message.size()));
+  }
+  // The next request that is left to libfuse.
+  fuse_in_header next() {
+    std::string buffer(1 << 16, '\0');
+    const ssize_t got = device->receive(buffer.data(), buffer.size());
+    EXPECT_GE(got, static_cast<ssize_t>(sizeof(fuse_in_header)));
+    return at<fuse_in_header>(buffer, 0);
+  }
+  Line line;
+  std::unique_ptr<FuseDevice> device;
+};
+
+TEST_F(FuseDeviceTest, HandsRequestsOnAndCountsThem) {
+  send(FUSE_LOOKUP, 11, 1);
+  const fuse_in_header header = next();
+  EXPECT_EQ(header.opcode, static_cast<std::uint32_t>(FUSE_LOOKUP));
+  EXPECT_EQ(header.unique, 11u);
+  EXPECT_EQ(device->requests().total(), 1u);
+}
+
+TEST_F(FuseDeviceTest, AnswersIoctlAndInterruptItself) {
+  send(FUSE_IOCTL, 21, 2);
+  send(FUSE_INTERRUPT, 22, 0);
+  send(FUSE_GETATTR, 23, 1);
+  EXPECT_EQ(next().unique, 23u);
+  const auto ioctl = at<fuse_out_header>(line.receive(), 0);
+  EXPECT_EQ(ioctl.unique, 21u);
+  EXPECT_EQ(ioctl.error, -ENOTTY);
+  EXPECT_EQ(ioctl.len, sizeof ioctl);
+  EXPECT_EQ(at<fuse_out_header>(line.receive(), 0).error, -ENOSYS);
+  EXPECT_EQ(device->requests().total(), 3u);
+}
+
+TEST_F(FuseDeviceTest, AnswersStatxWithTheBirthTime) {
+  send(fuse_protocol::kStatx, 31, value(id("f")));
+  send(FUSE_GETATTR, 32, 1);
+  EXPECT_EQ(next().unique, 32u);
+  const std::string reply = line.receive();
+  const auto header = at<fuse_out_header>(reply, 0);
+  EXPECT_EQ(header.unique, 31u);
+  EXPECT_EQ(header.error, 0);
+  EXPECT_EQ(header.len, reply.size());
+  const auto out = at<fuse_protocol::StatxOut>(reply, sizeof header);
+  const FileStat expected = node("f").stat;
+  EXPECT_EQ(out.stat.ino, value(id("f")));
+  EXPECT_EQ(out.stat.size, 5u);
+  EXPECT_EQ(out.stat.mode, expected.mode);
+  EXPECT_EQ(out.stat.blksize, 1u << 20);
+  EXPECT_EQ(out.stat.mtime.seconds, expected.version.mtime.seconds);
+  EXPECT_EQ(out.stat.btime.seconds, expected.birth.seconds);
+  EXPECT_EQ((out.stat.mask & STATX_BTIME) != 0, expected.birth != Timestamp{});
+  EXPECT_GT(out.attr_valid, 3600u);
+}
+
+TEST_F(FuseDeviceTest, AnswersStatxOfAnUnknownNodeWithStale) {
+  send(fuse_protocol::kStatx, 31, 99'999);
+  send(FUSE_GETATTR, 32, 1);
+  next();
+  EXPECT_EQ(at<fuse_out_header>(line.receive(), 0).error, -ESTALE);
+}
+
+TEST_F(FuseDeviceTest, AddsFlagsToTheInitReplyOnlyWhereTheKernelOffersThem) {
+  for (const bool offers : {true, false}) {
+    fuse_init_in init{};
+    init.major = 7;
+    init.minor = 42;
+    init.flags = FUSE_INIT_EXT;
+    init.flags2 = offers ? fuse_protocol::kAllowIdmap2 : 0;
+    send(FUSE_INIT, 41, 0, {reinterpret_cast<const char*>(&init), sizeof init});
+    EXPECT_EQ(next().opcode, static_cast<std::uint32_t>(FUSE_INIT));
+    EXPECT_EQ(device->kernel_minor(), 42u);
+    fuse_out_header header{};
+    header.unique = 41;
+    header.len = sizeof header + sizeof(fuse_init_out);
+    fuse_init_out out{};
+    iovec parts[] = {{&header, sizeof header}, {&out, sizeof out}};
+    device->send(parts, 2);
+    const auto sent = at<fuse_init_out>(line.receive(), sizeof header);
+    EXPECT_EQ(sent.flags2 == fuse_protocol::kAllowIdmap2, offers);
+    EXPECT_EQ((sent.flags & FUSE_INIT_EXT) != 0, offers);
+  }
+}
+
+TEST_F(FuseDeviceTest, LeavesOtherRepliesAsTheyAre) {
+  fuse_out_header header{};
+  header.unique = 77;
+  char body[128];
+  std::memset(body, 0x5a, sizeof body);
+  header.len = sizeof header + sizeof body;
+  iovec parts[] = {{&header, sizeof header}, {body, sizeof body}};
+  EXPECT_EQ(device->send(parts, 2), static_cast<ssize_t>(header.len));
+  EXPECT_EQ(line.receive().substr(sizeof header), std::string(sizeof body, 0x5a));
+}
+
+TEST_F(FuseDeviceTest, AnEndedDeviceEndsReceiving) {
+  line.kernel.reset();
+  char buffer[4096];
+  EXPECT_LE(device->receive(buffer, sizeof buffer), 0);
+}
+
+TEST(FuseKernelCache, StoresBytesInSteps) {
+  const Line line;
+  FuseKernelCache cache(line.device.get());
+  const std::string bytes = pattern((1 << 20) + 100);
+  ASSERT_FALSE(cache.store(NodeId{5}, 4096, std::as_bytes(std::span(bytes))));
+  std::string stored;
+  for (std::string message = line.receive(); !message.empty(); message = line.receive()) {
+    const auto header = at<fuse_out_header>(message, 0);
+    const auto out = at<fuse_notify_store_out>(message, sizeof header);
+    EXPECT_EQ(header.error, FUSE_NOTIFY_STORE);
+    EXPECT_EQ(header.unique, 0u);
+    EXPECT_EQ(header.len, message.size());
+    EXPECT_EQ(out.nodeid, 5u);
+    EXPECT_EQ(out.offset, 4096 + stored.size());
+    EXPECT_EQ(out.size, message.size() - sizeof header - sizeof out);
+    stored += message.substr(sizeof header + sizeof out);
+  }
+  EXPECT_TRUE(stored == bytes);
+}
+
+TEST(FuseKernelCache, InvalidatesNamesAndNodes) {
+  const Line line;
+  FuseKernelCache cache(line.device.get());
+  cache.invalidate_name(NodeId{7}, "caf\xe9");
+  const std::string name = line.receive();
+  EXPECT_EQ(at<fuse_out_header>(name, 0).error, FUSE_NOTIFY_INVAL_ENTRY);
+  const auto entry = at<fuse_notify_inval_entry_out>(name, sizeof(fuse_out_header));
+  EXPECT_EQ(entry.parent, 7u);
+  EXPECT_EQ(entry.namelen, 4u);
+  EXPECT_EQ(name.substr(sizeof(fuse_out_header) + sizeof entry), std::string("caf\xe9\0", 5));
+  cache.invalidate_node(NodeId{8});
+  const std::string node = line.receive();
+  EXPECT_EQ(at<fuse_out_header>(node, 0).error, FUSE_NOTIFY_INVAL_INODE);
+  EXPECT_EQ(at<fuse_notify_inval_inode_out>(node, sizeof(fuse_out_header)).ino, 8u);
+  EXPECT_EQ(at<fuse_notify_inval_inode_out>(node, sizeof(fuse_out_header)).off, 0);
+}
+
+TEST(FuseKernelCache, TellsWhenTheKernelRefuses) {
+  Line line;
+  line.kernel.reset();
+  signal(SIGPIPE, SIG_IGN);
+  FuseKernelCache cache(line.device.get());
+  const std::byte byte{};
+  EXPECT_TRUE(static_cast<bool>(cache.store(NodeId{5}, 0, {&byte, 1})));
+}
+
+TEST(MountedPages, FindsNothingBeforeItIsAttachedAndAfterItIsDetached) {
+  const TemporaryFolder folder;
+  folder.file("f", pattern(8192));
+  MountedPages pages;
+  EXPECT_FALSE(pages.resident("f"));
+  EXPECT_FALSE(pages.drop("f"));
+  pages.attach(folder.path());
+  EXPECT_TRUE(pages.drop("f"));
+  EXPECT_FALSE(pages.drop("missing"));
+  pages.detach();
+  EXPECT_FALSE(pages.drop("f"));
+}
+
+TEST(MountedPages, StaysOnItsOwnFilesystem) {
+  MountedPages pages;
+  pages.attach("/");
+  EXPECT_FALSE(pages.drop("proc/self/status")) << "another mount below ours is not ours";
+}
+
+}  // namespace
+}  // namespace winnow

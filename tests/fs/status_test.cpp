@@ -1,0 +1,211 @@
+#include "fs/status.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "fs/metrics.h"
+
+namespace winnow {
+namespace {
+
+// Every number different, so that no two can be mixed up unseen.
+StatusFacts some_facts() {
+  StatusFacts facts;
+  facts.version = "0.1.0";
+  facts.source = "/data";
+  facts.mountpoint = "/mnt";
+  facts.state_dir = "/state";
+  facts.control_socket = "/state/control";
+  facts.pid = 101;
+  facts.uptime_seconds = 102.5;
+  facts.snapshot_taken_at = 1'700'000'103;
+  facts.files = 104;
+  facts.folders = 105;
+  facts.symlinks = 106;
+  facts.total_bytes = 123'456'789'012'107;
+  facts.amendments = 108;
+  facts.left_out = {.special = 109, .unreadable = 110, .reserved = 111, .links = 112};
+  facts.refreshes = 113;
+  facts.refresh_failures = 114;
+  facts.memory_budget_bytes = 115;
+  facts.resident_bytes = 116;
+  facts.resident_files = 117;
+  facts.resident_high_water_bytes = 118;
+  facts.pages = {.pushed_files = 119, .pushed_bytes = 120, .skipped_pushes = 121, .dropped_files = 122};
+  facts.track = "fanotify";
+  facts.track_reason = "because \"so\"";
+  facts.opens = 1230;
+  facts.lost_events = 124;
+  facts.reads = {.misses = 125, .stale = 126};
+  facts.fetches = {
+      .fetches = 127, .bytes = 128, .retries = 129, .failures = 130, .timeouts = 131, .in_flight = 132};
+  facts.requests = {{"lookup", 133}, {"read", 134}};
+  facts.queued_notifications = 135;
+  facts.daemon_resident_bytes = 136;
+  facts.daemon_cpu_seconds = 137.25;
+  return facts;
+}
+
+std::map<std::string, double> samples(const std::string& text) {
+  std::map<std::string, double> found;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    const std::size_t blank = line.rfind(' ');
+    EXPECT_TRUE(found.emplace(line.substr(0, blank), std::stod(line.substr(blank + 1))).second) << line;
+  }
+  return found;
+}
+
+TEST(Status, TheJsonHoldsEveryFact) {
+  const auto json = nlohmann::json::parse(to_json(some_facts()));
+  EXPECT_EQ(json["version"], "0.1.0");
+  EXPECT_EQ(json["source"], "/data");
+  EXPECT_EQ(json["mountpoint"], "/mnt");
+  EXPECT_EQ(json["state_dir"], "/state");
+  EXPECT_EQ(json["control_socket"], "/state/control");
+  EXPECT_EQ(json["pid"], 101);
+  EXPECT_EQ(json["uptime_seconds"], 102.5);
+  EXPECT_EQ(json["snapshot"]["taken_at"], 1'700'000'103);
+  EXPECT_EQ(json["snapshot"]["files"], 104);
+  EXPECT_EQ(json["snapshot"]["folders"], 105);
+  EXPECT_EQ(json["snapshot"]["symlinks"], 106);
+  EXPECT_EQ(json["snapshot"]["bytes"], 123'456'789'012'107);
+  EXPECT_EQ(json["snapshot"]["changed_since"], 108);
+  EXPECT_EQ(json["snapshot"]["left_out"],
+            (nlohmann::json{{"special", 109}, {"unreadable", 110}, {"reserved", 111}, {"links", 112}}));
+  EXPECT_EQ(json["snapshot"]["refreshes"], 113);
+  EXPECT_EQ(json["snapshot"]["refresh_failures"], 114);
+  EXPECT_EQ(json["memory"]["budget_bytes"], 115);
+  EXPECT_EQ(json["memory"]["page_cache_bytes"], 116);
+  EXPECT_EQ(json["memory"]["page_cache_files"], 117);
+  EXPECT_EQ(json["memory"]["page_cache_high_water_bytes"], 118);
+  EXPECT_EQ(json["memory"]["pushed_files"], 119);
+  EXPECT_EQ(json["memory"]["pushed_bytes"], 120);
+  EXPECT_EQ(json["memory"]["skipped_pushes"], 121);
+  EXPECT_EQ(json["memory"]["dropped_files"], 122);
+  EXPECT_EQ(json["tracking"]["mode"], "fanotify");
+  EXPECT_EQ(json["tracking"]["reason"], "because \"so\"");
+  EXPECT_EQ(json["tracking"]["lost_events"], 124);
+  EXPECT_EQ(json["reads"]["opens"], 1230);
+  EXPECT_EQ(json["reads"]["hits"], 1230 - 125);
+  EXPECT_EQ(json["reads"]["misses"], 125);
+  EXPECT_EQ(json["reads"]["stale"], 126);
+  EXPECT_EQ(json["fetches"]["total"], 127);
+  EXPECT_EQ(json["fetches"]["bytes"], 128);
+  EXPECT_EQ(json["fetches"]["retries"], 129);
+  EXPECT_EQ(json["fetches"]["failures"], 130);
+  EXPECT_EQ(json["fetches"]["timeouts"], 131);
+  EXPECT_EQ(json["fetches"]["in_flight"], 132);
+  EXPECT_EQ(json["requests"], (nlohmann::json{{"lookup", 133}, {"read", 134}}));
+  EXPECT_EQ(json["requests_total"], 267);
+  EXPECT_EQ(json["queued_notifications"], 135);
+  EXPECT_EQ(json["daemon"]["resident_bytes"], 136);
+  EXPECT_EQ(json["daemon"]["cpu_seconds"], 137.25);
+}
+
+TEST(Status, TheJsonIsValidWhateverAPathHolds) {
+  StatusFacts facts = some_facts();
+  facts.source = "/caf\xe9/\xff\n\"\\";
+  EXPECT_FALSE(nlohmann::json::parse(to_json(facts), nullptr, false).is_discarded());
+  EXPECT_FALSE(nlohmann::json::parse(to_json(StatusFacts{}), nullptr, false).is_discarded());
+}
+
+TEST(Status, HitsNeverGoBelowZero) {
+  StatusFacts facts;
+  facts.opens = 5;
+  facts.reads.misses = 9;
+  EXPECT_EQ(hits(facts), 0u);
+}
+
+TEST(Metrics, HoldEveryFact) {
+  const auto found = samples(to_metrics(some_facts()));
+  const std::map<std::string, double> expected = {{"winnow_snapshot_files", 104},
+                                                  {"winnow_snapshot_bytes", 123'456'789'012'107},
+                                                  {"winnow_snapshot_taken_timestamp_seconds", 1'700'000'103},
+                                                  {"winnow_snapshot_changed_files", 108},
+                                                  {"winnow_snapshot_left_out{reason=\"special\"}", 109},
+                                                  {"winnow_snapshot_left_out{reason=\"unreadable\"}", 110},
+                                                  {"winnow_snapshot_left_out{reason=\"reserved\"}", 111},
+                                                  {"winnow_snapshot_left_out{reason=\"links\"}", 112},
+                                                  {"winnow_refreshes_total{result=\"ok\"}", 113},
+                                                  {"winnow_refreshes_total{result=\"failed\"}", 114},
+                                                  {"winnow_memory_budget_bytes", 115},
+                                                  {"winnow_page_cache_bytes", 116},
+                                                  {"winnow_page_cache_files", 117},
+                                                  {"winnow_page_cache_high_water_bytes", 118},
+                                                  {"winnow_pushed_files_total", 119},
+                                                  {"winnow_pushed_bytes_total", 120},
+                                                  {"winnow_skipped_pushes_total", 121},
+                                                  {"winnow_dropped_files_total", 122},
+                                                  {"winnow_opens_total", 1230},
+                                                  {"winnow_lost_events_total", 124},
+                                                  {"winnow_misses_total", 125},
+                                                  {"winnow_stale_files_total", 126},
+                                                  {"winnow_fetches_total", 127},
+                                                  {"winnow_fetched_bytes_total", 128},
+                                                  {"winnow_fetch_retries_total", 129},
+                                                  {"winnow_fetch_failures_total", 130},
+                                                  {"winnow_fetch_timeouts_total", 131},
+                                                  {"winnow_fetches_in_flight", 132},
+                                                  {"winnow_fuse_requests_total{kind=\"lookup\"}", 133},
+                                                  {"winnow_fuse_requests_total{kind=\"read\"}", 134},
+                                                  {"winnow_queued_notifications", 135},
+                                                  {"winnow_daemon_resident_bytes", 136},
+                                                  {"winnow_daemon_cpu_seconds_total", 137.25},
+                                                  {"winnow_uptime_seconds", 102.5}};
+  EXPECT_EQ(found, expected);
+}
+
+TEST(Metrics, EveryNameOfTheHeaderAppears) {
+  std::ifstream header(WINNOW_TEST_SOURCE "/fs/metrics.h");
+  ASSERT_TRUE(header);
+  const std::string text((std::istreambuf_iterator<char>(header)), {});
+  const std::string page = to_metrics(some_facts());
+  const std::regex name("\"(winnow_[a-z_]+)\"");
+  int names = 0;
+  for (std::sregex_iterator match(text.begin(), text.end(), name), end; match != end; ++match, ++names) {
+    EXPECT_NE(page.find("# HELP " + match->str(1) + " "), std::string::npos) << match->str(1);
+  }
+  EXPECT_GT(names, 20);
+}
+
+TEST(Metrics, AreTextAsPrometheusReadsIt) {
+  const std::string page = to_metrics(some_facts());
+  ASSERT_EQ(page.back(), '\n');
+  const std::regex sample(R"(([a-z_]+)(\{[a-z]+="[^"\\]*"\})? -?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?)");
+  const std::regex help(R"(# HELP ([a-z_]+) .+)");
+  const std::regex type(R"(# TYPE ([a-z_]+) (counter|gauge))");
+  std::string family;
+  std::string kind;
+  std::set<std::string> families;
+  std::istringstream lines(page);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch match;
+    if (std::regex_match(line, match, help)) {
+      family = match[1];
+      EXPECT_TRUE(families.insert(family).second) << family << " twice";
+    } else if (std::regex_match(line, match, type)) {
+      EXPECT_EQ(match[1], family);
+      kind = match[2];
+      EXPECT_EQ(kind == "counter", family.ends_with("_total")) << family;
+    } else {
+      EXPECT_TRUE(std::regex_match(line, match, sample)) << line;
+      EXPECT_EQ(match[1], family) << "a sample outside its family";
+    }
+  }
+}
+
+TEST(Status, KnowsItsOwnProcess) {
+  EXPECT_GT(own_resident_bytes(), 1u << 20);
+  EXPECT_GT(own_cpu_seconds(), 0.0);
+}
+
+}  // namespace
+}  // namespace winnow
