@@ -187,7 +187,7 @@ def test_a_snapshot_made_with_other_link_rules_is_taken_anew(source, place, moun
     assert (followed / "link").read_text() == "x"
 
 
-def test_a_refresh_that_fails_leaves_the_old_snapshot(source, mounted):
+def test_a_refresh_while_the_source_is_moved_away_loses_nothing(source, mounted):
     before = inodes(mounted.path)
     source.rename(source.parent / "away")
     done = mounted.winnow("refresh", mounted.path, check=False)

@@ -41,7 +41,8 @@ def test_the_help_of_mount_names_every_option_of_the_issue():
 
 
 @pytest.mark.parametrize("words", [
-    [], ["nonsense"], ["mount"], ["mount", "only-a-source"], ["mount", "a", "b", "c"], ["mount", "a", "b", "--nonsense"],
+    [], ["nonsense"], ["mount"], ["mount", "only-a-source"], ["mount", "a", "b", "c"],
+    ["mount", "a", "b", "--nonsense"],
     ["mount", "a", "b", "--memory", "lots"], ["mount", "a", "b", "--memory", "-5"],
     ["mount", "a", "b", "--track", "sometimes"], ["mount", "a", "b", "--refresh", "soon"],
     ["mount", "a", "b", "--source-timeout", "10 parsecs"], ["mount", "a", "b", "--uid", "root?"],

@@ -60,7 +60,8 @@ def test_pythons_open_costs_one_ioctl_a_file_and_nothing_else(small):
 def test_cat_and_mmap_and_wc_of_cached_files_cost_nothing(small):
     paths = listed(small)
     read_with_os(paths)
-    reader = "import mmap, os, sys\nfor p in sys.argv[1:]:\n  f = os.open(p, 0); mmap.mmap(f, 0, prot=1)[:]; os.close(f)"
+    reader = ("import mmap, os, sys\n"
+              "for p in sys.argv[1:]:\n  f = os.open(p, 0); mmap.mmap(f, 0, prot=1)[:]; os.close(f)")
     for words in (["cat", *paths], ["/usr/bin/python3", "-c", reader, *paths], ["wc", "-c", *paths]):
         cost = small.requests_of(lambda: run(words))
         assert cost.total() == 0, (words[0], cost)

@@ -71,8 +71,7 @@ def test_a_walk_over_followed_links_ends_and_shows_no_secret(linked, mount):
     mounted = mount("--follow-symlinks")
     seen = describe(mounted.path)
     assert len(seen) < 200
-    with open("/dev/null") as _:
-        assert all(b"cycle/deep/cycle/deep" not in path for path in seen)
+    assert all(b"cycle/deep/cycle/deep" not in path for path in seen)
     for path in seen:
         full = os.path.join(os.fsencode(mounted.path), path)
         if os.path.isfile(full):

@@ -67,7 +67,8 @@ def test_an_fstab_line_mounts_and_umount_ends_it(place, world):
 
 
 def test_an_fstab_line_with_defaults_mounts(place, world):
-    (place.root / "fstab").write_text(f"{place.source} {place.mountpoint} fuse.winnow defaults,state_dir={place.state} 0 0\n")
+    (place.root / "fstab").write_text(
+        f"{place.source} {place.mountpoint} fuse.winnow defaults,state_dir={place.state} 0 0\n")
     world.run(["mount", place.mountpoint], env=place.environment)
     assert status(world, place)["pid"] > 0
 

@@ -87,7 +87,9 @@ def test_an_idmapped_mount_shifts_owners(place, owned, mount):
 def users_world(place):
     shell = PrivateShell(
         ["mknod", place.root / "fuse", "c", "10", "229"], ["chmod", "666", place.root / "fuse"],
-        ["mount", "--bind", place.root / "fuse", "/dev/fuse"])
+        ["mount", "--bind", place.root / "fuse", "/dev/fuse"],
+        # Without user_allow_other, as a fresh machine has it.
+        ["mount", "--bind", "/dev/null", "/etc/fuse.conf"])
     yield shell
     shell.run(["umount", "-l", place.mountpoint], check=False)
     shell.close()
@@ -162,3 +164,11 @@ def test_fanotify_demanded_by_an_ordinary_user_is_refused_with_advice(place, use
     assert b"--track open" in done.stderr and done.stderr.count(b"\n") == 1
     table = users_mount.inside("cat", "/proc/self/mountinfo").stdout
     assert os.fsencode(place.mountpoint) not in table
+
+
+def test_allow_other_of_a_user_whom_the_machine_does_not_let_is_refused_with_advice(place, users_mount):
+    done = users_mount.inside(WINNOW, "mount", place.source, place.mountpoint, "--state-dir", place.state,
+                              "--allow-other", check=False)
+    assert done.returncode == 1
+    assert b"user_allow_other" in done.stderr and done.stderr.count(b"\n") == 1
+    assert list(place.state.iterdir()) == []

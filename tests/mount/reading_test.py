@@ -165,7 +165,8 @@ def test_the_block_size_asks_for_large_reads(file):
 
 def test_flock_works_between_processes(file, descriptor):
     fcntl.flock(descriptor, fcntl.LOCK_EX)
-    taken = [sys.executable, "-c", "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_SH | fcntl.LOCK_NB)", file]
+    taken = [sys.executable, "-c",
+             "import fcntl, sys; fcntl.flock(open(sys.argv[1]), fcntl.LOCK_SH | fcntl.LOCK_NB)", file]
     assert b"BlockingIOError" in run(taken, check=False).stderr
     fcntl.flock(descriptor, fcntl.LOCK_UN)
     run(taken)

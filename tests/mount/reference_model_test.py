@@ -126,7 +126,8 @@ class RandomSource:
         return (path := self.file()) and (os.utime(path, (0, self.random.randint(0, 2_000_000_000))), True)
 
     OPERATIONS = [create] * 6 + [make_folder] * 4 + [rename] * 2 + [
-        rewrite, append, replace, truncate, remove_any, symlink, hard_link, chmod, file_to_folder, folder_to_file, touch]
+        rewrite, append, replace, truncate, remove_any, symlink, hard_link, chmod, file_to_folder, folder_to_file,
+        touch]
 
     def change(self):
         """One operation that did something; its name."""
