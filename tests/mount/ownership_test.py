@@ -172,3 +172,13 @@ def test_allow_other_of_a_user_whom_the_machine_does_not_let_is_refused_with_adv
     assert done.returncode == 1
     assert b"user_allow_other" in done.stderr and done.stderr.count(b"\n") == 1
     assert list(place.state.iterdir()) == []
+
+
+def test_what_a_user_may_not_read_is_left_out_and_counted(place, users_mount):
+    (place.source / "mine").write_text("mine")
+    (place.source / "closed").mkdir(mode=0o700)
+    (place.source / "closed/file").write_text("root's")
+    status = users_mount()
+    assert status["snapshot"]["left_out"]["unreadable"] == 1
+    assert users_mount.inside("cat", place.mountpoint / "mine").stdout == b"mine"
+    assert users_mount.inside("cat", place.mountpoint / "closed/file", check=False).returncode != 0

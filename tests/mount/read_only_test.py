@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from processes import as_user, run
+from processes import as_user, libc, run
 from settings import NOBODY
 
 
@@ -20,8 +20,8 @@ def mounted(source, mount):
 WRITES = {
     "open for writing": lambda top: os.open(top / "file", os.O_WRONLY),
     "open for both": lambda top: os.open(top / "file", os.O_RDWR),
-    "open and truncate": lambda top: open(top / "file", "wb"),
-    "append": lambda top: open(top / "file", "ab"),
+    "open and truncate": lambda top: os.open(top / "file", os.O_WRONLY | os.O_TRUNC),
+    "append": lambda top: os.open(top / "file", os.O_WRONLY | os.O_APPEND),
     "create": lambda top: os.open(top / "new", os.O_CREAT | os.O_WRONLY),
     "create exclusively": lambda top: os.open(top / "new", os.O_CREAT | os.O_EXCL | os.O_WRONLY),
     "create without a name": lambda top: os.open(top, os.O_TMPFILE | os.O_WRONLY),
@@ -55,6 +55,25 @@ def test_a_write_is_refused_with_erofs(source, mounted, write):
     assert error.value.errno == errno.EROFS
     assert (source / "file").read_text() == "content"
     assert sorted(os.listdir(mounted.path)) == ["file", "folder", "link"]
+
+
+MS_NOSUID, MS_NODEV, MS_REMOUNT = 2, 4, 32
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_a_mount_remounted_for_writing_refuses_still(source, mounted, write):
+    """Root can take the kernel's read-only flag away; then the daemon itself refuses."""
+    flags = MS_REMOUNT | MS_NOSUID | MS_NODEV
+    assert libc.mount(b"none", os.fsencode(mounted.path), b"fuse.winnow", flags, None) == 0
+    with pytest.raises(OSError) as error:
+        fd = WRITES[write](mounted.path)  # without OPEN, the kernel asks only when it comes to writing
+        try:
+            os.write(fd, b"x")
+        finally:
+            os.close(fd)
+    assert error.value.errno in (errno.EROFS, errno.EOPNOTSUPP)  # the latter where FUSE has no such request
+    assert (source / "file").read_text() == "content"
+    assert (mounted / "file").read_text() == "content"
 
 
 def test_the_kernel_shows_a_read_only_mount_without_suid_and_devices(source, mounted):

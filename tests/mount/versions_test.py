@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from processes import wait_until
-from trees import assert_same
+from trees import assert_same, make_files
 
 WRITER = """
 import os, sys, time
@@ -34,7 +34,8 @@ while True:
 class Readers:
     """Reads files over and over, and keeps what is wrong about them."""
 
-    def __init__(self):
+    def __init__(self, may_be_stale=True):
+        self.may_be_stale = may_be_stale
         self.problems, self.versions, self.whole_reads, self.stale_reads = [], set(), 0, 0
         self.stopping = threading.Event()
         self.threads = []
@@ -49,7 +50,7 @@ class Readers:
                 self.check(path, step)
             except OSError as error:
                 self.stale_reads += 1
-                if error.errno not in (errno.ESTALE, errno.EIO, errno.ENOENT):
+                if not self.may_be_stale or error.errno not in (errno.ESTALE, errno.EIO, errno.ENOENT):
                     self.problems.append(error)
 
     def check(self, path, step):
@@ -98,4 +99,28 @@ def test_every_descriptor_reads_one_version(source, mount, how):
     assert not readers.problems, readers.problems[:3]
     assert readers.whole_reads > 20
     mounted.refresh()
+    assert_same(source, mounted.path)
+
+
+@pytest.mark.limit(90)
+def test_readers_of_files_that_do_not_change_notice_nothing_of_refreshes(source, mount):
+    (source / "kept").mkdir()
+    for name, size in CASES["rename"].items():
+        (source / "kept" / name).write_bytes(b"%07d\n" % 0 * (size // 8))
+    mounted = mount("--memory", "4M")
+    readers = Readers(may_be_stale=False)
+    try:
+        for name in CASES["rename"]:
+            readers.start(mounted / "kept" / name, 1 << 20)
+        for round_number in range(15):
+            make_files(source / "come and go", 30, 1000, prefix=f"round{round_number}-")
+            (source / "kept" / f"new{round_number}").touch()
+            if round_number % 3 == 2:
+                (source / "come and go").rename(source / f"gone{round_number}")
+            mounted.refresh()
+        wait_until(lambda: readers.problems or readers.whole_reads > 20, "readers get through", 40)
+    finally:
+        readers.stop()
+    assert not readers.problems, readers.problems[:3]
+    assert readers.versions == {b"0000000\n"}
     assert_same(source, mounted.path)
