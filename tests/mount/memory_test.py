@@ -5,6 +5,7 @@ import pytest
 
 from kernel import cached_bytes
 from processes import run, wait_until
+from settings import is_sanitized
 from trees import make_files
 
 MIB = 1 << 20
@@ -134,6 +135,8 @@ def test_a_quarter_of_the_machine_is_the_default(mount):
 
 
 def test_the_daemon_keeps_no_copy_of_the_bytes(source, mount):
+    if is_sanitized():
+        pytest.skip("a sanitizer keeps freed memory")
     make_files(source / "data", 100, MIB)
     mounted = mount("--memory", "512M")
     before = mounted.status()["daemon"]["resident_bytes"]
