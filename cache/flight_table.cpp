@@ -10,8 +10,9 @@ FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::functi
   {
     const std::lock_guard lock(mutex_);
     auto& of_file = flights_[value(file.id)];
-    const auto found = std::find_if(of_file.begin(), of_file.end(),
-                                    [&](const FlightPtr& flight) { return flight->range.covers(asked); });
+    const auto found = std::find_if(of_file.begin(), of_file.end(), [&](const FlightPtr& flight) {
+      return flight->range.covers(asked) && flight->file.version == file.version;
+    });
     if (found == of_file.end()) {
       auto flight = std::make_shared<Flight>(file, if_none(), now);
       flight->passengers_.push_back({asked, std::move(waiter)});

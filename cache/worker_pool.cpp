@@ -64,13 +64,14 @@ void WorkerPool::work() {
     queue->pop_front();
     ++running_;
     running_weight_ += job.weight;
+    if (idle_ > 0 && runnable_queue() != nullptr) wake_.notify_one();  // one more may begin: pass it on
     lock.unlock();
     job.run();
     job.run = nullptr;  // what it holds is let go before its weight is
     lock.lock();
     --running_;
     running_weight_ -= job.weight;
-    if (job.weight > 0) wake_.notify_all();
+    // This thread takes the next job itself; what else now has room, it passes on.
   }
 }
 

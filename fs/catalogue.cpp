@@ -44,6 +44,7 @@ Catalogue::Catalogue(const std::string& path) {
     munmap(mapping_, mapped_bytes_);
     throw;
   }
+  madvise(mapping_, mapped_bytes_, MADV_DONTNEED);  // the check touched all of it; come back what is used
   const auto* at = static_cast<const std::byte*>(mapping_) + sizeof(Header);
   rows_ = reinterpret_cast<const Row*>(at);
   entries_ = reinterpret_cast<const Entry*>(rows_ + header_->rows);
@@ -55,14 +56,18 @@ Catalogue::~Catalogue() { munmap(mapping_, mapped_bytes_); }
 
 void Catalogue::map(const std::string& path) {
   const FileDescriptor fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd) throw StartupError("state file " + path + " cannot be read: " + errno_text(errno));
+  if (!fd)
+    throw StartupError("state file " + path + " cannot be read: " + errno_text(errno) +
+                       "; remove it to have the source scanned anew");
   struct stat found {};
   if (fstat(fd.get(), &found) != 0) throw StartupError("state file " + path + ": " + errno_text(errno));
   mapped_bytes_ = static_cast<std::size_t>(found.st_size);
   if (mapped_bytes_ < sizeof(Header)) refuse(path, "is cut short");
   mapping_ = mmap(nullptr, mapped_bytes_, PROT_READ, MAP_PRIVATE, fd.get(), 0);
-  if (mapping_ == MAP_FAILED)
-    throw StartupError("state file " + path + " cannot be mapped: " + errno_text(errno));
+  if (mapping_ == MAP_FAILED) {
+    throw StartupError("state file " + path + " cannot be mapped: " + errno_text(errno) +
+                       "; free memory or address space");
+  }
   header_ = static_cast<const Header*>(mapping_);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdlib>
 
 #include "fs/commands.h"
 
@@ -24,7 +25,8 @@ class CommandConfig final : public CLI::ConfigTOML {
         throw CLI::ConfigError("the configuration file sets '" + item.fullname() + "', which no command has");
       }
       if (item.parents.empty()) item.parents.push_back(command.get_name());
-      if (item.parents.front() == command.get_name() && has(command, item)) ours.push_back(std::move(item));
+      if (item.parents.front() != command.get_name() || !has(command, item)) continue;
+      if (!is_in_environment(command, item)) ours.push_back(std::move(item));
     }
     return ours;
   }
@@ -33,6 +35,12 @@ class CommandConfig final : public CLI::ConfigTOML {
   static bool has(const CLI::App& command, const CLI::ConfigItem& item) {
     return command.get_option_no_throw(item.name) != nullptr ||
            command.get_option_no_throw("--" + item.name) != nullptr;
+  }
+
+  // CLI11 looks at the environment after the file, and only for what is still missing; here it goes first.
+  static bool is_in_environment(const CLI::App& command, const CLI::ConfigItem& item) {
+    const CLI::Option* option = command.get_option_no_throw("--" + item.name);
+    return option != nullptr && std::getenv(option->get_envname().c_str()) != nullptr;
   }
 
   bool is_known(const CLI::ConfigItem& item) const {
@@ -48,7 +56,11 @@ class CommandConfig final : public CLI::ConfigTOML {
 }  // namespace
 
 void add_config_option(CLI::App& app) {
-  app.set_config("--config", "", "Read options from a TOML file: memory = \"4G\"")->envname("WINNOW_CONFIG");
+  // For the same reason the variable is read here; what it names must exist, as what --config names must.
+  const char* from_environment = std::getenv("WINNOW_CONFIG");
+  const bool given = from_environment != nullptr && *from_environment != '\0';
+  app.set_config("--config", given ? from_environment : "",
+                 "Read options from a TOML file: memory = \"4G\" (Env:WINNOW_CONFIG)", given);
   app.config_formatter(std::make_shared<CommandConfig>(app));
 }
 

@@ -35,10 +35,14 @@ struct SocketAddress {
   sockaddr_un address{};
 };
 
-std::string read_line(int fd) {
+// Up to the end of a line, or until `wake` is readable: a caller who says nothing must not keep us.
+std::string read_line(int fd, int wake = -1) {
   std::string line;
   char c = 0;
   while (line.size() < kLongestLine) {
+    pollfd watched[] = {{fd, POLLIN, 0}, {wake, POLLIN, 0}};
+    if (poll(watched, 2, -1) < 0 && errno == EINTR) continue;
+    if (watched[1].revents != 0) break;
     const ssize_t n = read(fd, &c, 1);
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0 || c == '\n') break;
@@ -100,7 +104,7 @@ void ControlServer::accept_calls() {
 
 void ControlServer::serve(int connection) const {
   try {
-    nlohmann::json answer = handler_(nlohmann::json::parse(read_line(connection)));
+    nlohmann::json answer = handler_(nlohmann::json::parse(read_line(connection, wake_.get())));
     answer["ok"] = true;
     write_line(connection, dump(answer));
   } catch (const std::exception& error) {

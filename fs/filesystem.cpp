@@ -119,7 +119,8 @@ Result<void> Filesystem::list(NodeId folder, std::uint64_t position, bool gives_
   if (!is_folder(at->stat)) return errno_error(ENOTDIR);
   const bool exact = is_exact_folder(folder);
   if (position < 1 && !visit(".", shown(*at, exact), 1)) return success();
-  if (position < 2 && !visit("..", shown(tree->parent(*at), exact), 2)) return success();
+  const Attributes above = folder == kExactRoot ? winnow_folder() : shown(tree->parent(*at), exact);
+  if (position < 2 && !visit("..", above, 2)) return success();
   const std::uint64_t behind = position > kBehindDots ? position - kBehindDots : 0;
   tree->list(*at, behind, [&](std::string_view name, const Node& node, std::uint64_t next) {
     if (!visit(name, shown(node, exact), next + kBehindDots)) return false;
@@ -147,7 +148,7 @@ void Filesystem::read(NodeId id, std::uint64_t offset, std::size_t size, BytesWa
   }
   const auto tree = snapshots_.tree();
   const auto node = tree->find(id);
-  if (!node) return reply(errno_error(ESTALE));
+  if (!node) return reads_.refuse_as_stale(tree->names_of_superseded(id), std::move(reply));
   if (!is_regular(node->stat)) return reply(errno_error(EISDIR));
   reads_.read(*tree, *node, offset, size, std::move(reply));
 }

@@ -44,13 +44,23 @@ void ReadPath::examine(const FileRef& file, Range asked, int tries_left, BytesWa
   if (verdict.kind == Snapshots::Verdict::Kind::kError) return reply(verdict.error);
   if (verdict.kind == Snapshots::Verdict::Kind::kRetry) {
     if (tries_left == 0) return reply(errno_error(ESTALE));
+    if (verdict.adopted) {
+      notifications_.submit(WorkerPool::Urgency::kBackground, 0,
+                            [this, id = file.id] { kernel_.invalidate_attributes(node_of(id)); });
+    }
     FileRef again = file;
     again.version = verdict.version;
     return fetch(again, asked, tries_left - 1, std::move(reply));
   }
-  if (!verdict.names.empty()) stale_.fetch_add(1, std::memory_order_relaxed);
+  if (verdict.noticed_first) stale_.fetch_add(1, std::memory_order_relaxed);
+  refuse_as_stale(std::move(verdict.names), std::move(reply));
+}
+
+// Every reader waits for the kernel to be told, not only the one who noticed: whoever opens the name again
+// must find the new file.
+void ReadPath::refuse_as_stale(std::vector<Name> names, BytesWaiter reply) {
   const bool taken =
-      notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this, names = std::move(verdict.names), reply] {
+      !names.empty() && notifications_.submit(WorkerPool::Urgency::kDemand, 0, [this, names, reply] {
         for (const Name& name : names) {
           invalidate_name_in_views(kernel_, name.folder, name.name);
           invalidate_folder_in_views(kernel_, name.folder);

@@ -29,6 +29,9 @@ class ReadPath {
   // The reply is called once, perhaps before this returns.
   void read(const Tree& tree, const Node& file, std::uint64_t offset, std::size_t size, BytesWaiter reply);
 
+  // For a node that is no more; `names` are those that led to it.
+  void refuse_as_stale(std::vector<Name> names, BytesWaiter reply);
+
   FetchCounts fetch_counts() const { return fetcher_.counts(); }
   ReadCounts counts() const { return {.misses = misses_, .stale = stale_}; }
   void stop() { fetcher_.stop(); }

@@ -91,7 +91,7 @@ Snapshots::Verdict Snapshots::examine(const FileRef& file, bool served) {
   const std::lock_guard lock(change_mutex_);
   const auto tree = tree_.load();
   const auto node = tree->find(node_of(file.id));
-  if (!node) return {};
+  if (!node) return {.names = tree->names_of_superseded(node_of(file.id))};
   if (!(node->stat.version == file.version))
     return {.kind = Verdict::Kind::kRetry, .version = node->stat.version};
   std::vector<Name> names = tree->names(*node);
@@ -104,10 +104,10 @@ Snapshots::Verdict Snapshots::examine(const FileRef& file, bool served) {
     return {.kind = Verdict::Kind::kRetry, .version = file.version};
   if (now.value() && !served && only_ctime_moved(file.version, now.value()->version)) {
     tree->adopt(node->id, *now.value());
-    return {.kind = Verdict::Kind::kRetry, .version = now.value()->version};
+    return {.kind = Verdict::Kind::kRetry, .adopted = true, .version = now.value()->version};
   }
   tree->amend(node->id, now.value());
-  return {.kind = Verdict::Kind::kStale, .names = std::move(names)};
+  return {.kind = Verdict::Kind::kStale, .names = std::move(names), .noticed_first = true};
 }
 
 }  // namespace winnow

@@ -35,6 +35,8 @@ class Snapshots {
     };
     Kind kind = Kind::kStale;
     std::vector<Name> names;
+    bool noticed_first = false;  // nobody had found it stale before
+    bool adopted = false;        // with kRetry: the attributes the kernel has are old
     Version version;
     std::error_code error;
   };

@@ -66,12 +66,23 @@ void StateDir::make() {
     first_made_ = at.string();
     if (at == at.parent_path()) break;
   }
+  if (first_made_.empty() && !is_ours()) {
+    throw StartupError("state directory " + path_ +
+                       " is not a folder of Winnow's or an empty one; give another --state-dir");
+  }
   files::create_directories(path_, error);
   if (error) {
     throw StartupError("state directory " + path_ + " cannot be made: " + error.message() +
                        "; give another --state-dir");
   }
   if (!first_made_.empty()) files::permissions(path_, files::perms::owner_all, error);
+}
+
+// Empty, or with the lock that every state directory has: else its files are somebody's.
+bool StateDir::is_ours() const {
+  std::error_code error;
+  if (!files::is_directory(path_, error)) return false;
+  return files::is_empty(path_, error) || files::exists(files::path(path_) / "lock", error);
 }
 
 StateDir::~StateDir() {

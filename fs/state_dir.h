@@ -36,6 +36,7 @@ class StateDir {
 
  private:
   void make();
+  bool is_ours() const;
 
   std::string path_;
   std::string first_made_;  // the uppermost folder that was missing; empty if none was

@@ -17,6 +17,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// Paths may hold any bytes; JSON may not.
+std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
 std::uint64_t number(const Json& json, const char* group, const char* key) {
   return json.value(group, Json::object()).value(key, std::uint64_t{0});
 }
@@ -95,14 +98,14 @@ std::string show_all(bool as_json) {
     text += one.contains("error") ? entry.mountpoint + "\n  " + one.value("error", "") + "\n" : as_text(one);
     all.push_back(std::move(one));
   }
-  if (as_json) return all.dump(2) + "\n";
+  if (as_json) return dump(all);
   return text.empty() ? "no Winnow mounts\n" : text;
 }
 
 std::string show(const std::string& mountpoint, bool as_json) {
   if (mountpoint.empty()) return show_all(as_json);
   const Json json = read_status(find_mount(mountpoint).mountpoint);
-  return as_json ? json.dump(2) + "\n" : as_text(json);
+  return as_json ? dump(json) : as_text(json);
 }
 
 void watch(const std::string& mountpoint, bool as_json) {

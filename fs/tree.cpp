@@ -93,6 +93,17 @@ std::vector<Name> Tree::names(const Node& node) const {
   return found;
 }
 
+std::vector<Name> Tree::names_of_superseded(NodeId id) const {
+  if (find(id)) return {};
+  if (const Catalogue::Row* row = catalogue_->find(id)) {
+    return names({id, catalogue_->index(*row), catalogue_->stat(*row)});
+  }
+  const std::shared_lock lock(mutex_);
+  const auto row = row_of_new_id_.find(value(id));
+  if (row == row_of_new_id_.end()) return {};
+  return names({id, row->second, catalogue_->stat(catalogue_->row(row->second))});
+}
+
 std::optional<Node> Tree::amend(NodeId id, const std::optional<FileStat>& now) {
   const auto before = find(id);
   if (!before) return std::nullopt;
@@ -115,6 +126,10 @@ void Tree::adopt(NodeId id, const FileStat& now) {
   const auto before = find(id);
   if (!before) return;
   const std::unique_lock lock(mutex_);
+  if (const auto other = amendments_.find(before->row);
+      other != amendments_.end() && other->second.id != value(id)) {
+    return;
+  }
   record({.row = before->row, .id = value(id), .stat = now});
 }
 

@@ -54,6 +54,8 @@ class Tree {
   using Visit = std::function<bool(std::string_view, const Node&, std::uint64_t)>;
   void list(const Node& folder, std::uint64_t position, const Visit& visit) const;
 
+  // The names that led to an id which is no more, if it was superseded since the snapshot.
+  std::vector<Name> names_of_superseded(NodeId id) const;
   // Every name of a node, more than one for hard links.
   std::vector<Name> names(const Node& node) const;
 
