@@ -29,6 +29,21 @@ def pytest_runtest_protocol(item):
         yield
 
 
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_setup():
+    yield from watchdog.watch_phase()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_call():
+    yield from watchdog.watch_phase()
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_teardown():
+    yield from watchdog.watch_phase()
+
+
 class Place:
     def __init__(self, root):
         self.root = root

@@ -1,9 +1,10 @@
 """Commands in a mount namespace of their own, where the machine's /dev, /sbin and fstab can be made to look
 otherwise without anybody else seeing it."""
+import os
 import shlex
 import subprocess
 
-from processes import run
+from processes import kill, run, watchdog
 
 
 def private_script(*lines):
@@ -23,6 +24,8 @@ class PrivateShell:
         self.process = subprocess.Popen(private_script(*lines, "echo ready", "exec cat"), stdin=subprocess.PIPE,
                                         stdout=subprocess.PIPE)
         assert self.process.stdout.readline() == b"ready\n", "the private namespace could not be made"
+        self.namespace = os.readlink(f"/proc/{self.process.pid}/ns/mnt")
+        watchdog.mounts.append(self)
 
     def inside(self, words):
         return ["nsenter", f"--mount=/proc/{self.process.pid}/ns/mnt", *map(str, words)]
@@ -30,6 +33,16 @@ class PrivateShell:
     def run(self, words, **options):
         return run(self.inside(words), **options)
 
+    def abort(self):
+        """Ends whatever runs inside, daemons too: their mounts can be reached from nowhere else."""
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                if os.readlink(f"/proc/{pid}/ns/mnt") == self.namespace:
+                    kill(int(pid))
+            except OSError:
+                pass  # ended meanwhile
+
     def close(self):
+        watchdog.mounts[:] = [other for other in watchdog.mounts if other is not self]
         self.process.stdin.close()
         self.process.wait()

@@ -73,9 +73,21 @@ class Watchdog:
 
     def __init__(self):
         self.mounts = []  # objects with abort()
+        self.may_raise = False  # only while a test's own code runs, not while pytest reports about it
+        self.expired = None  # what to say about a time limit that nobody has told yet
 
     def guard(self, seconds):
         return _Guard(self, seconds * SLOWDOWN)
+
+    def watch_phase(self):
+        """Around set-up, test or tear-down. An exception out of the signal handler may come while another is
+        under way and be lost with it, so the end of the phase tells it again."""
+        self.may_raise = True
+        yield
+        self.may_raise = False
+        expired, self.expired = self.expired, None
+        if expired:
+            raise TimeoutError(expired)
 
 
 class _Guard:
@@ -95,14 +107,16 @@ class _Guard:
     def run(self):
         limit = self.seconds
         while not self.ended.wait(limit):
+            self.watchdog.expired = f"the test took longer than {self.seconds:g} s; its mounts were ended"
+            # The signal first: it waits until the main thread comes back from what the mounts' end frees it of.
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
             for mount in list(self.watchdog.mounts):
                 mount.abort()
-            signal.pthread_kill(threading.main_thread().ident, signal.SIGALRM)
             limit = 20
 
     def on_alarm(self, *_):
-        if not self.ended.is_set():
-            raise TimeoutError(f"the test took longer than {self.seconds:g} s; its mounts were ended")
+        if self.watchdog.may_raise and not self.ended.is_set():
+            raise TimeoutError(self.watchdog.expired)
 
 
 watchdog = Watchdog()
