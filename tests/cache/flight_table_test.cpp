@@ -63,6 +63,17 @@ TEST_F(FlightTableTest, ARangeCoveredOnlyInPartIsNotJoined) {
   EXPECT_NE(board(kFile, {2, 4}, second, {2, 4}), nullptr);
 }
 
+TEST_F(FlightTableTest, AReaderOfAnotherVersionBooksItsOwn) {
+  const FlightPtr flight = board(kFile, {0, 4}, first);
+  FileRef newer = kFile;
+  ++newer.version.ctime.seconds;
+  EXPECT_NE(board(newer, {0, 4}, second), nullptr);
+  table.land(flight, to_bytes(kContent));
+  Answer third;
+  EXPECT_EQ(board(newer, {0, 4}, third), nullptr) << "joins the flight of its own version";
+  EXPECT_FALSE(third.arrived());
+}
+
 TEST_F(FlightTableTest, FilesDoNotShareFlights) {
   board(kFile, {0, 4}, first);
   EXPECT_NE(board(kOther, {0, 4}, second), nullptr);

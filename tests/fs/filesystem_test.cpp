@@ -230,6 +230,17 @@ TEST_F(FilesystemTest, AStaleReadIsFollowedByTheNewFile) {
   EXPECT_EQ(filesystem->attributes(old).error(), errno_error(ESTALE));
 }
 
+TEST_F(FilesystemTest, AReadOfASupersededNodeTellsTheKernelBeforeItIsRefused) {
+  start_with();
+  const NodeId old = id("d/a");
+  data.replace("d/a", "new content, longer");
+  EXPECT_EQ(read_error(old), errno_error(ESTALE));
+  const std::string name = "name " + std::to_string(value(id("d"))) + " a";
+  EXPECT_EQ(kernel.count(name), 1u);
+  EXPECT_EQ(read_error(old), errno_error(ESTALE));
+  EXPECT_EQ(kernel.count(name), 2u);
+}
+
 TEST_F(FilesystemTest, AStalledSourceHoldsUpNobodyElse) {
   start_with();
   EXPECT_EQ(read(id("d/a")), "content of a");

@@ -31,6 +31,13 @@ struct Line {
     message.resize(got > 0 ? static_cast<std::size_t>(got) : 0);
     return message;
   }
+  // Whether a message of `bytes` fits: an ordinary user may not have the room for large ones.
+  bool holds(int bytes) const {
+    int room = 0;
+    socklen_t size = sizeof room;
+    getsockopt(device.get(), SOL_SOCKET, SO_SNDBUF, &room, &size);
+    return room > bytes;
+  }
   FileDescriptor device;
   FileDescriptor kernel;
 };
@@ -161,6 +168,7 @@ TEST_F(FuseDeviceTest, AnEndedDeviceEndsReceiving) {
 
 TEST(FuseKernelCache, StoresBytesInSteps) {
   const Line line;
+  if (!line.holds(2 << 20)) GTEST_SKIP() << "an ordinary user's sockets hold no message of a whole step";
   FuseKernelCache cache(line.device.get());
   const std::string bytes = pattern((1 << 20) + 100);
   ASSERT_FALSE(cache.store(NodeId{5}, 4096, std::as_bytes(std::span(bytes))));

@@ -91,13 +91,15 @@ TEST_F(SnapshotsTest, AChangedFileIsStaleUnderItsNameAndHasANewId) {
   EXPECT_FALSE(snapshots->tree()->find(node_of(old.id)));
 }
 
-TEST_F(SnapshotsTest, AFileFoundStaleTwiceIsToldOnce) {
+TEST_F(SnapshotsTest, AFileFoundStaleTwiceIsNoticedOnceAndNamedBothTimes) {
   const FileRef old = ref("d/a");
   data.replace("d/a", "second content!");
-  snapshots->examine(old, true);
+  EXPECT_TRUE(snapshots->examine(old, true).noticed_first);
   const auto again = snapshots->examine(old, true);
   EXPECT_EQ(again.kind, Kind::kStale);
-  EXPECT_TRUE(again.names.empty());
+  EXPECT_FALSE(again.noticed_first);
+  ASSERT_EQ(again.names.size(), 1u) << "who comes second may have to tell the kernel too";
+  EXPECT_EQ(again.names[0].path, "d/a");
 }
 
 TEST_F(SnapshotsTest, ARemovedFileIsStaleAndGone) {
@@ -120,6 +122,7 @@ TEST_F(SnapshotsTest, AFileOfWhichNothingWasServedMayChangeItsCtimeUnderTheSameI
   data.change_mode("d/a", 0600);
   const auto verdict = snapshots->examine(old, false);
   EXPECT_EQ(verdict.kind, Kind::kRetry);
+  EXPECT_TRUE(verdict.adopted);
   EXPECT_EQ(verdict.version, directory.stat("d/a").value().version);
   EXPECT_EQ(ref("d/a").id, old.id);
   EXPECT_EQ(at_path(*snapshots->tree(), "d/a")->stat.mode, S_IFREG | 0600u);

@@ -58,11 +58,13 @@ TEST(StateDir, LeavesNothingIfNothingCameOfIt) {
   EXPECT_TRUE(std::filesystem::is_empty(folder / "mine"));
 }
 
-TEST(StateDir, NeverRemovesFilesThatAreNotIts) {
+TEST(StateDir, RefusesAFolderOfOtherFilesAndLeavesItAsItIs) {
   const TemporaryFolder folder;
   folder.file("notes/journal", "dear diary");
   folder.file("notes/winnow.log", "somebody's log");
-  { const StateDir state(folder / "notes"); }
+  const std::string text = complaint(folder / "notes");
+  EXPECT_NE(text.find("--state-dir"), std::string::npos) << text;
+  EXPECT_FALSE(folder.has("notes/lock"));
   EXPECT_EQ(folder.content("notes/journal"), "dear diary");
   EXPECT_EQ(folder.content("notes/winnow.log"), "somebody's log");
 }
@@ -119,6 +121,7 @@ TEST(StateDir, RefusesTheCatalogueOfAnotherSource) {
 
 TEST(StateDir, ACorruptCatalogueIsToldAndKept) {
   const TemporaryFolder folder;
+  folder.file("state/lock");
   folder.file("state/catalogue", "rubbish");
   {
     const StateDir state(folder / "state");

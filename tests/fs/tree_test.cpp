@@ -205,6 +205,20 @@ TEST_F(TreeTest, NamesOfAHardLinkedFileAreAllOfThem) {
   EXPECT_EQ(paths, (std::set<std::string>{"x/one", "y/two", "three"}));
 }
 
+TEST_F(TreeTest, ASupersededIdStillTellsTheNamesItHad) {
+  const NodeId first = id("d/a");
+  EXPECT_TRUE(tree->names_of_superseded(first).empty()) << "it is still there";
+  const NodeId second = tree->amend(first, changed("d/a"))->id;
+  tree->amend(second, std::nullopt);
+  for (const NodeId old : {first, second}) {
+    const auto found = tree->names_of_superseded(old);
+    ASSERT_EQ(found.size(), 1u);
+    EXPECT_EQ(found[0].path, "d/a");
+    EXPECT_EQ(found[0].folder, id("d"));
+  }
+  EXPECT_TRUE(tree->names_of_superseded(NodeId{99'999}).empty());
+}
+
 TEST_F(TreeTest, AnAmendedHardLinkChangesUnderAllItsNames) {
   auto links = ListingBuilder().folder("x").file("x/one").hard_link("x/one", "two");
   const auto linked = maker.tree(links);
