@@ -43,7 +43,10 @@ class Mount:
         return json.loads(run(as_user(self.user, ["cat", path])).stdout)  # root may not look at a user's mount
 
     def requests(self):
-        return Counter(self.status()["requests"])
+        """By kind. Without FORGETs: nobody waits for them, and the kernel sends those of earlier questions
+        whenever it likes."""
+        kinds = Counter(self.status()["requests"])
+        return kinds - Counter({kind: kinds[kind] for kind in ("forget", "batch_forget")})
 
     def requests_of(self, action):
         """The requests `action` costs, by kind; those that asking for the count costs are taken off."""
