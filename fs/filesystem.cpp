@@ -14,7 +14,6 @@ using BOOST_OUTCOME_V2_NAMESPACE::success;
 
 // Nodes outside the catalogue: .winnow, what it holds, and the folders below .winnow/exact. A folder needs an
 // id of its own there, since the kernel allows a folder one name; files are the same files.
-constexpr std::uint64_t kGeneratedBit = std::uint64_t{1} << 62;
 constexpr NodeId kWinnowFolder{kGeneratedBit};
 constexpr NodeId kExactRoot = in_exact_view(kRootNode);
 constexpr std::string_view kWinnowName = ".winnow";
@@ -25,10 +24,15 @@ constexpr std::string_view kAttributeName = "user.winnow";
 constexpr std::uint64_t kBehindDots = 2;
 
 bool is_exact_folder(NodeId id) { return (value(id) & kExactBit) != 0; }
-bool is_generated(NodeId id) { return (value(id) & kGeneratedBit) != 0; }
 NodeId without_view(NodeId id) { return NodeId{value(id) & ~kExactBit}; }
-NodeId generated_node(std::size_t index) { return NodeId{kGeneratedBit + 1 + index}; }
-std::size_t generated_index(NodeId id) { return value(id) - kGeneratedBit - 1; }
+NodeId edition_node(std::size_t file, std::uint64_t number) {
+  return NodeId{kGeneratedBit | number << 8 | (file + 1)};
+}
+std::uint64_t edition_number(NodeId id) { return (value(id) & ~kGeneratedBit) >> 8; }
+
+Attributes edition_attributes(const GeneratedFiles::Edition& edition) {
+  return {.id = edition_node(edition.file, edition.number), .stat = edition.stat, .generated = true};
+}
 
 }  // namespace
 
@@ -45,10 +49,6 @@ Attributes Filesystem::shown(const Node& node, bool exact) const {
   return attributes;
 }
 
-Attributes Filesystem::generated_attributes(std::size_t index) {
-  return {.id = generated_node(index), .stat = generated_.renew(index), .generated = true};
-}
-
 Attributes Filesystem::winnow_folder() const {
   FileStat stat{.mode = S_IFDIR | 0555, .uid = getuid(), .gid = getgid(), .links = 3};
   stat.version.mtime = {snapshots_.tree()->catalogue().header().taken_at, 0};
@@ -58,9 +58,9 @@ Attributes Filesystem::winnow_folder() const {
 
 Result<Attributes> Filesystem::lookup_generated(std::string_view name) {
   if (name == kExactName) return attributes(kExactRoot);
-  const std::size_t index = generated_.find(name);
-  if (index == generated_.count()) return errno_error(ENOENT);
-  return generated_attributes(index);
+  const auto file = generated_.find(name);
+  if (!file) return errno_error(ENOENT);
+  return edition_attributes(generated_.publish(*file));
 }
 
 Result<Attributes> Filesystem::lookup(NodeId folder, std::string_view name) {
@@ -80,8 +80,9 @@ Result<Attributes> Filesystem::lookup(NodeId folder, std::string_view name) {
 Result<Attributes> Filesystem::attributes(NodeId id) {
   if (id == kWinnowFolder) return winnow_folder();
   if (is_generated(id)) {
-    if (generated_index(id) >= generated_.count()) return errno_error(ESTALE);
-    return generated_attributes(generated_index(id));
+    const auto edition = generated_.edition(edition_number(id));
+    if (!edition) return errno_error(ESTALE);
+    return edition_attributes(*edition);
   }
   const auto node = snapshots_.tree()->find(without_view(id));
   if (!node) return errno_error(ESTALE);
@@ -103,7 +104,11 @@ void Filesystem::list_generated(std::uint64_t position, const Visit& visit) {
     if (at == 0) more = visit(".", winnow_folder(), 1);
     if (at == 1) more = visit("..", shown(snapshots_.tree()->root(), false), 2);
     if (at == 2) more = visit(kExactName, shown(snapshots_.tree()->root(), true), 3);
-    if (at > 2) more = visit(generated_.name(at - 3), generated_attributes(at - 3), at + 1);
+    if (at > 2) {
+      const Attributes listed{
+          .id = edition_node(at - 3, 0), .stat = generated_.stat(at - 3), .generated = true};
+      more = visit(generated_.name(at - 3), listed, at + 1);
+    }
     if (!more) return;
   }
 }
@@ -131,6 +136,7 @@ Result<void> Filesystem::list(NodeId folder, std::uint64_t position, bool gives_
 }
 
 void Filesystem::forget(NodeId id, std::uint64_t times) {
+  if (is_generated(id) && id != kWinnowFolder) return generated_.forget(edition_number(id));
   if (is_generated(id) || is_exact_folder(id)) return;
   if (lookups_.forget(id, times) && pages_ != nullptr) pages_->note_forgotten(id);
 }
@@ -143,8 +149,9 @@ void Filesystem::note_open(NodeId id) {
 
 void Filesystem::read(NodeId id, std::uint64_t offset, std::size_t size, BytesWaiter reply) {
   if (is_generated(id)) {
-    if (generated_index(id) >= generated_.count()) return reply(errno_error(EISDIR));
-    return reply(generated_.read(generated_index(id), offset, size));
+    const auto edition = generated_.edition(edition_number(id));
+    if (!edition) return reply(errno_error(id == kWinnowFolder ? EISDIR : ESTALE));
+    return reply(edition->text.part(offset, size));
   }
   const auto tree = snapshots_.tree();
   const auto node = tree->find(id);

@@ -28,7 +28,7 @@ struct OwnershipOptions {
 struct Attributes {
   NodeId id{};
   FileStat stat;
-  bool generated = false;  // changes by itself: the kernel must ask each time
+  bool generated = false;  // a new one at each lookup: the kernel must not remember the name
 };
 
 class Filesystem {
@@ -43,7 +43,8 @@ class Filesystem {
   Result<std::string> read_link(NodeId id);
 
   // Calls visit(name, attributes, next) for the names behind `position` (0: from the first) until it gives
-  // false. With `gives_nodes`, what visit accepted counts as given to the kernel, but for "." and "..".
+  // false. With `gives_nodes`, what visit accepted counts as given to the kernel, but for "." and ".." and
+  // what is generated.
   using Visit = std::function<bool(std::string_view, const Attributes&, std::uint64_t)>;
   Result<void> list(NodeId folder, std::uint64_t position, bool gives_nodes, const Visit& visit);
 
@@ -57,7 +58,6 @@ class Filesystem {
 
  private:
   Attributes shown(const Node& node, bool exact) const;
-  Attributes generated_attributes(std::size_t index);
   Attributes winnow_folder() const;
   Result<Attributes> lookup_generated(std::string_view name);
   void list_generated(std::uint64_t position, const Visit& visit);

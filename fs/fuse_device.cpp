@@ -26,7 +26,7 @@ fuse_protocol::StatxOut statx_out(const Attributes& attributes) {
   to.uid = from.uid;
   to.gid = from.gid;
   to.mode = static_cast<std::uint16_t>(from.mode);
-  to.ino = value(attributes.id);
+  to.ino = shown_inode(attributes.id);
   to.size = from.version.size;
   to.blocks = (from.version.size + 511) / 512;
   to.atime = to.mtime = sx_time(from.version.mtime);

@@ -20,7 +20,7 @@ timespec to_timespec(const Timestamp& at) { return {at.seconds, static_cast<long
 struct stat to_stat(const Attributes& attributes) {
   const FileStat& from = attributes.stat;
   struct stat to {};
-  to.st_ino = value(attributes.id);
+  to.st_ino = shown_inode(attributes.id);
   to.st_mode = from.mode;
   to.st_nlink = from.links;
   to.st_uid = from.uid;
@@ -38,7 +38,7 @@ fuse_entry_param to_entry(const Attributes& attributes) {
   entry.ino = value(attributes.id);
   entry.attr = to_stat(attributes);
   entry.attr_timeout = attributes.generated ? 0 : kForeverSeconds;
-  entry.entry_timeout = kForeverSeconds;
+  entry.entry_timeout = attributes.generated ? 0 : kForeverSeconds;
   return entry;
 }
 
@@ -150,7 +150,8 @@ class ListingBuffer {
  private:
   std::size_t add_plus(const std::string& name, const Attributes& attributes, std::uint64_t next) {
     fuse_entry_param entry = to_entry(attributes);
-    if (name == "." || name == "..") entry.ino = 0;  // the kernel takes no node from these
+    if (name == "." || name == ".." || attributes.generated)
+      entry.ino = 0;  // the kernel takes no node from these
     return fuse_add_direntry_plus(req_, data_.get() + used_, size_ - used_, name.c_str(), &entry,
                                   static_cast<off_t>(next));
   }

@@ -5,62 +5,68 @@
 
 #include <cstring>
 #include <ctime>
+#include <memory>
 
 namespace winnow {
 
 namespace {
 
-Timestamp now() {
-  timespec at{};
-  clock_gettime(CLOCK_REALTIME, &at);
-  return {at.tv_sec, static_cast<std::uint32_t>(at.tv_nsec)};
+Timestamp now_after(const Timestamp& before) {
+  timespec clock{};
+  clock_gettime(CLOCK_REALTIME, &clock);
+  const Timestamp now{clock.tv_sec, static_cast<std::uint32_t>(clock.tv_nsec)};
+  if (now > before) return now;
+  return before.nanoseconds + 1 < 1'000'000'000 ? Timestamp{before.seconds, before.nanoseconds + 1}
+                                                : Timestamp{before.seconds + 1, 0};
 }
 
-Timestamp later_than(const Timestamp& before) {
-  Timestamp at = now();
-  if (at > before) return at;
-  at = before;
-  if (++at.nanoseconds == 1'000'000'000) at = {before.seconds + 1, 0};
-  return at;
+Bytes to_bytes(const std::string& text) {
+  auto bytes = std::make_shared_for_overwrite<std::byte[]>(text.size());
+  std::memcpy(bytes.get(), text.data(), text.size());
+  return Bytes(std::move(bytes), text.size());
 }
 
 }  // namespace
 
 void GeneratedFiles::add(std::string name, std::function<std::string()> make) {
-  auto file = std::make_unique<File>();
-  file->name = std::move(name);
-  file->make = std::move(make);
-  file->stat = {.mode = S_IFREG | 0444, .uid = getuid(), .gid = getgid(), .links = 1};
-  file->stat.birth = now();
-  files_.push_back(std::move(file));
+  files_.push_back({std::move(name), std::move(make)});
 }
 
-std::size_t GeneratedFiles::find(std::string_view name) const {
-  std::size_t i = 0;
-  while (i < files_.size() && files_[i]->name != name) ++i;
-  return i;
+std::optional<std::size_t> GeneratedFiles::find(std::string_view name) const {
+  for (std::size_t file = 0; file < files_.size(); ++file) {
+    if (files_[file].name == name) return file;
+  }
+  return std::nullopt;
 }
 
-FileStat GeneratedFiles::renew(std::size_t index) {
-  File& file = *files_[index];
-  const std::string text = file.make();
-  const std::lock_guard lock(file.mutex);
-  const std::size_t rounded = (text.size() + kSizeStep) / kSizeStep * kSizeStep;
-  const std::size_t size = std::max<std::size_t>(rounded, file.stat.version.size);
-  auto bytes = std::make_shared_for_overwrite<std::byte[]>(size);
-  std::memcpy(bytes.get(), text.data(), text.size());
-  std::memset(bytes.get() + text.size(), '\n', size - text.size());
-  file.content = Bytes(std::move(bytes), size);
-  file.stat.version.size = size;
-  file.stat.version.mtime = later_than(file.stat.version.mtime);
-  file.stat.version.ctime = file.stat.version.mtime;
-  return file.stat;
+FileStat GeneratedFiles::stat(std::size_t) const {
+  return {.mode = S_IFREG | 0444, .uid = getuid(), .gid = getgid(), .links = 1};
 }
 
-Bytes GeneratedFiles::read(std::size_t index, std::uint64_t offset, std::size_t size) {
-  File& file = *files_[index];
-  const std::lock_guard lock(file.mutex);
-  return file.content.part(offset, size);
+GeneratedFiles::Edition GeneratedFiles::publish(std::size_t file) {
+  std::string text = files_[file].make();
+  if (text.empty() || text.back() != '\n') text += '\n';
+  Edition edition{.file = file, .stat = stat(file), .text = to_bytes(text)};
+  edition.stat.version.size = text.size();
+  const std::lock_guard lock(mutex_);
+  edition.number = ++last_number_;
+  last_time_ = now_after(last_time_);
+  edition.stat.version.mtime = edition.stat.version.ctime = edition.stat.birth = last_time_;
+  editions_[edition.number] = edition;
+  if (editions_.size() > kMaxEditions) editions_.erase(editions_.begin());
+  return edition;
+}
+
+std::optional<GeneratedFiles::Edition> GeneratedFiles::edition(std::uint64_t number) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = editions_.find(number);
+  if (found == editions_.end()) return std::nullopt;
+  return found->second;
+}
+
+void GeneratedFiles::forget(std::uint64_t number) {
+  const std::lock_guard lock(mutex_);
+  editions_.erase(number);
 }
 
 }  // namespace winnow

@@ -1,13 +1,13 @@
-// Files whose content is made when somebody looks: .winnow/status.json and .winnow/metrics. Each look at the
-// attributes makes the content anew, with a true size and an mtime that moved; reads get the content last
-// made. Sizes are rounded up with line ends, which both formats ignore, and never shrink, so that a reader
-// who meets two versions does not read past the end of one into the other. Thread-safe.
+// Files whose content is made when somebody looks: .winnow/status.json and .winnow/metrics. Each lookup of
+// the name makes a new edition, a node of its own with its own text, which never changes; so whoever reads
+// one, in however small steps, reads one text. An edition ends when the kernel forgets it. Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,26 +19,37 @@ namespace winnow {
 
 class GeneratedFiles {
  public:
+  struct Edition {
+    std::uint64_t number = 0;  // never given twice
+    std::size_t file = 0;
+    FileStat stat;
+    Bytes text;
+  };
+
   void add(std::string name, std::function<std::string()> make);
 
   std::size_t count() const { return files_.size(); }
-  std::string_view name(std::size_t index) const { return files_[index]->name; }
-  std::size_t find(std::string_view name) const;  // count() if there is none
+  std::string_view name(std::size_t file) const { return files_[file].name; }
+  std::optional<std::size_t> find(std::string_view name) const;
 
-  FileStat renew(std::size_t index);  // makes the content anew
-  Bytes read(std::size_t index, std::uint64_t offset, std::size_t size);
+  FileStat stat(std::size_t file) const;  // for listings: the kind and the owner, no size
+  Edition publish(std::size_t file);      // makes the text anew
+  std::optional<Edition> edition(std::uint64_t number) const;
+  void forget(std::uint64_t number);
 
  private:
   struct File {
     std::string name;
     std::function<std::string()> make;
-    std::mutex mutex;  // guards the two below; not held over make()
-    Bytes content;
-    FileStat stat;
   };
-  static constexpr std::size_t kSizeStep = 16384;
+  // More than any kernel remembers at once; past it the oldest goes.
+  static constexpr std::size_t kMaxEditions = 4096;
 
-  std::vector<std::unique_ptr<File>> files_;
+  std::vector<File> files_;
+  mutable std::mutex mutex_;  // guards all below; not held while a text is made
+  std::map<std::uint64_t, Edition> editions_;
+  std::uint64_t last_number_ = 0;
+  Timestamp last_time_;
 };
 
 }  // namespace winnow

@@ -20,4 +20,14 @@ inline constexpr NodeId kRootNode{1};
 inline constexpr std::uint64_t kExactBit = std::uint64_t{1} << 61;
 constexpr NodeId in_exact_view(NodeId folder) { return NodeId{value(folder) | kExactBit}; }
 
+// .winnow and what is generated in it. The low byte says which; above it stands the edition of a generated
+// file.
+inline constexpr std::uint64_t kGeneratedBit = std::uint64_t{1} << 62;
+constexpr bool is_generated(NodeId id) { return (value(id) & kGeneratedBit) != 0; }
+
+// st_ino: the same for every edition of a generated file.
+constexpr std::uint64_t shown_inode(NodeId id) {
+  return is_generated(id) ? kGeneratedBit | (value(id) & 0xff) : value(id);
+}
+
 }  // namespace winnow

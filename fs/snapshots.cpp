@@ -65,10 +65,11 @@ KernelChanges Snapshots::refresh(ScanProgress& progress) {
   {
     const Listing listing = list_or_throw(source_, progress);
     const std::lock_guard no_change_meanwhile(change_mutex_);
-    before = tree_.load();
+    before = tree();
     write_snapshot(source_, state_, follow_symlinks_, before.get(), listing);
     after = state_.open_tree();
-    tree_.store(after);
+    const std::lock_guard lock(tree_mutex_);
+    tree_ = after;
   }
   malloc_trim(0);  // a listing of millions would otherwise stay in our resident memory
   return changes_between(*before, *after);
@@ -89,12 +90,12 @@ Result<std::optional<FileStat>> Snapshots::current_facts(const std::vector<Name>
 
 Snapshots::Verdict Snapshots::examine(const FileRef& file, bool served) {
   const std::lock_guard lock(change_mutex_);
-  const auto tree = tree_.load();
-  const auto node = tree->find(node_of(file.id));
-  if (!node) return {.names = tree->names_of_superseded(node_of(file.id))};
+  const auto shown = tree();
+  const auto node = shown->find(node_of(file.id));
+  if (!node) return {.names = shown->names_of_superseded(node_of(file.id))};
   if (!(node->stat.version == file.version))
     return {.kind = Verdict::Kind::kRetry, .version = node->stat.version};
-  std::vector<Name> names = tree->names(*node);
+  std::vector<Name> names = shown->names(*node);
   const auto now = current_facts(names);
   // A source that went away as a whole has no files either; that must not look as if they were removed.
   if (now && !now.value() && !source_.stat(""))
@@ -103,10 +104,10 @@ Snapshots::Verdict Snapshots::examine(const FileRef& file, bool served) {
   if (now.value() && now.value()->version == file.version)
     return {.kind = Verdict::Kind::kRetry, .version = file.version};
   if (now.value() && !served && only_ctime_moved(file.version, now.value()->version)) {
-    tree->adopt(node->id, *now.value());
+    shown->adopt(node->id, *now.value());
     return {.kind = Verdict::Kind::kRetry, .adopted = true, .version = now.value()->version};
   }
-  tree->amend(node->id, now.value());
+  shown->amend(node->id, now.value());
   return {.kind = Verdict::Kind::kStale, .names = std::move(names), .noticed_first = true};
 }
 

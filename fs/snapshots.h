@@ -3,7 +3,6 @@
 // unique. tree() never waits. Thread-safe.
 #pragma once
 
-#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -21,7 +20,10 @@ class Snapshots {
  public:
   Snapshots(Source& source, const StateDir& state, bool follow_symlinks, std::shared_ptr<Tree> tree);
 
-  std::shared_ptr<Tree> tree() const { return tree_.load(); }
+  std::shared_ptr<Tree> tree() const {
+    const std::lock_guard lock(tree_mutex_);
+    return tree_;
+  }
 
   // Takes a new snapshot; one at a time. Gives what the kernel must be told. Throws StartupError; the old
   // tree then stays.
@@ -49,7 +51,8 @@ class Snapshots {
   Source& source_;
   const StateDir& state_;
   const bool follow_symlinks_;
-  std::atomic<std::shared_ptr<Tree>> tree_;
+  mutable std::mutex tree_mutex_;  // guards the pointer, for as long as copying it takes; a leaf lock
+  std::shared_ptr<Tree> tree_;
   std::mutex refresh_mutex_;  // one refresh at a time
   std::mutex change_mutex_;  // held while the tree is amended or replaced; refresh_mutex_ may be held already
 };
