@@ -12,24 +12,21 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-std::span<const double> scores_of(std::span<const CriterionScores> criteria, Criterion wanted) {
-  for (const CriterionScores& one : criteria) {
-    if (one.criterion == wanted) return one.scores;
-  }
-  return {};
+struct Loser {
+  Index sample;
+  std::uint8_t votes;
+  double score;
+};
+
+bool worse(const Loser& a, const Loser& b) {
+  if (a.votes != b.votes) return a.votes < b.votes;
+  if (a.score != b.score) return a.score < b.score;
+  return a.sample < b.sample;
 }
 
-// Expensive samples must be more important to stay: the factor on their thresholds.
-double cost_factor(std::span<const double> io, std::size_t sample, double weight) {
-  if (io.empty() || io[sample] != io[sample]) return 1;
-  return std::pow(std::clamp(1 / io[sample], 0.25, 4.0), weight);
-}
-
-void check_columns(const Buckets& buckets, std::span<const CriterionScores> criteria) {
-  if (criteria.empty()) refuse("criteria", "at least one", "none");
-  for (const CriterionScores& one : criteria) {
-    require_length(name_of(one.criterion), one.scores.size(), static_cast<std::size_t>(buckets.samples()));
-  }
+std::span<const double> checked(const Buckets& buckets, Criterion criterion, std::span<const double> scores) {
+  require_length(name_of(criterion), scores.size(), static_cast<std::size_t>(buckets.samples()));
+  return scores;
 }
 
 }  // namespace
@@ -81,87 +78,105 @@ void BucketSampler::restore(Index epochs_ended, std::span<const std::optional<do
   plateau_.restore(best, flat_epochs);
 }
 
-EpochEnd BucketSampler::end_epoch(Buckets& buckets, std::span<const CriterionScores> criteria,
-                                  std::optional<double> accuracy, OutOrder order) {
-  check_columns(buckets, criteria);
+EpochEnd BucketSampler::end_epoch(Buckets& buckets, std::span<const Criterion> criteria,
+                                  const ScoreSource& scores_of, std::optional<double> accuracy,
+                                  OutOrder order) {
+  if (criteria.empty()) refuse("criteria", "at least one", "none");
   if (accuracy) require("accuracy", *accuracy, kUnit);
   EpochEnd end;
-  if (epochs_ended_ + 1 >= options_.profile_epochs) {
-    update_thresholds(buckets, criteria);
-    end.out = sample_out(buckets, criteria, order);
-  }
-  for (const CriterionScores& one : criteria) end.thresholds.push_back(threshold(one.criterion));
+  if (epochs_ended_ + 1 >= options_.profile_epochs) end.out = sample_out(buckets, criteria, scores_of, order);
+  for (const Criterion criterion : criteria) end.thresholds.push_back(threshold(criterion));
   end.plateau = accuracy && plateau_.update(*accuracy);
   if (end.plateau && options_.recall) end.recalled = recall(buckets);
   ++epochs_ended_;
   return end;
 }
 
-void BucketSampler::update_thresholds(const Buckets& buckets, std::span<const CriterionScores> criteria) {
-  for (const CriterionScores& one : criteria) {
-    Threshold& threshold = thresholds_[static_cast<std::size_t>(one.criterion)];
-    if (buckets.waiting_count() == 0) {
-      threshold.update(one.scores);
-      continue;
-    }
-    scratch_.clear();
-    for (Index i = 0; i < buckets.samples(); ++i) {
-      if (!buckets.waiting(i)) scratch_.push_back(one.scores[static_cast<std::size_t>(i)]);
-    }
-    threshold.update(scratch_);
+bool BucketSampler::weighs_cost(Criterion criterion) const {
+  return options_.io_weight != 0 && (criterion == Criterion::entropy || criterion == Criterion::margin);
+}
+
+// Expensive samples must be more important to stay: the factor on their thresholds.
+std::vector<double> BucketSampler::cost_factors(std::span<const Criterion> criteria,
+                                                const ScoreSource& scores_of) const {
+  const bool io_votes = std::find(criteria.begin(), criteria.end(), Criterion::io) != criteria.end();
+  if (options_.io_weight == 0 || !io_votes) return {};
+  const std::span<const double> io = scores_of(Criterion::io);
+  std::vector<double> factors(io.begin(), io.end());
+  for (double& one : factors) {
+    one = one != one ? 1 : std::pow(std::clamp(1 / one, 0.25, 4.0), options_.io_weight);
+  }
+  return factors;
+}
+
+void BucketSampler::count_votes(Criterion criterion, std::span<const double> scores,
+                                std::span<const double> factors) {
+  Threshold& threshold = thresholds_[static_cast<std::size_t>(criterion)];
+  threshold.update(scores);
+  const double limit = threshold.value().value_or(kNone);
+  if (factors.empty() || !weighs_cost(criterion)) {
+    for (std::size_t i = 0; i < scores.size(); ++i)
+      votes_[i] += votes_for(scores[i], limit, Orientation::highest);
+    return;
+  }
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    votes_[i] += votes_for(scores[i], limit * factors[i], Orientation::highest);
   }
 }
 
-std::vector<BucketSampler::Loser> BucketSampler::losers(const Buckets& buckets,
-                                                        std::span<const CriterionScores> criteria) const {
-  const auto voters = static_cast<int>(criteria.size());
-  const std::span<const double> io = scores_of(criteria, Criterion::io);
-  std::vector<double> limits;
-  for (const CriterionScores& one : criteria) limits.push_back(threshold(one.criterion).value_or(kNone));
-  std::vector<Loser> found;
-  for (Index i = 0; i < buckets.samples(); ++i) {
-    if (!buckets.may_leave(i)) continue;
-    const auto at = static_cast<std::size_t>(i);
-    const double factor = options_.io_weight == 0 ? 1 : cost_factor(io, at, options_.io_weight);
-    int votes = 0;
-    for (std::size_t c = 0; c < criteria.size(); ++c) {
-      const bool weighed =
-          criteria[c].criterion == Criterion::entropy || criteria[c].criterion == Criterion::margin;
-      votes +=
-          votes_for(criteria[c].scores[at], weighed ? limits[c] * factor : limits[c], Orientation::highest);
+std::vector<Index> BucketSampler::sample_out(Buckets& buckets, std::span<const Criterion> criteria,
+                                             const ScoreSource& scores_of, OutOrder order) {
+  const std::vector<double> factors = cost_factors(criteria, scores_of);
+  votes_.assign(static_cast<std::size_t>(buckets.samples()), 0);
+  std::span<const double> scores;
+  // The first criterion comes last, because its scores then rank those who lose.
+  for (std::size_t c = criteria.size(); c-- > 0;) {
+    scores = checked(buckets, criteria[c], scores_of(criteria[c]));
+    count_votes(criteria[c], scores, factors);
+  }
+  const Index floor = ceil_of(options_.min_in_process, buckets.samples());
+  const auto room = static_cast<std::size_t>(std::max<Index>(0, buckets.in_process_count() - floor));
+  std::vector<Index> out = losers(buckets, static_cast<int>(criteria.size()));
+  if (out.size() > room || order == OutOrder::worst_first) out = worst(out, scores, room, order);
+  for (const Index sample : out) buckets.move_out(sample);
+  return out;
+}
+
+std::vector<Index> BucketSampler::losers(const Buckets& buckets, int voters) const {
+  // Written and then kept or not: who loses is as good as random, so a branch would be guessed wrong too
+  // often.
+  constexpr std::size_t kBlock = 4096;
+  std::vector<Index> found;
+  for (std::size_t begin = 0; begin < votes_.size(); begin += kBlock) {
+    const std::size_t end = std::min(begin + kBlock, votes_.size());
+    std::size_t count = found.size();
+    found.resize(count + end - begin);
+    for (std::size_t i = begin; i < end; ++i) {
+      found[count] = static_cast<Index>(i);
+      count += !wins(votes_[i], voters) && buckets.may_leave(static_cast<Index>(i));
     }
-    if (wins(votes, voters)) continue;
-    const double score = criteria.front().scores[at];
-    const double rank = score == score ? score : -std::numeric_limits<double>::infinity();
-    found.push_back({i, static_cast<std::uint8_t>(votes), rank});
+    found.resize(count);
   }
   return found;
 }
 
-std::vector<Index> BucketSampler::sample_out(Buckets& buckets, std::span<const CriterionScores> criteria,
-                                             OutOrder order) const {
-  const auto worse = [](const Loser& a, const Loser& b) {
-    if (a.votes != b.votes) return a.votes < b.votes;
-    if (a.score != b.score) return a.score < b.score;
-    return a.sample < b.sample;
-  };
-  std::vector<Loser> leaving = losers(buckets, criteria);
-  const Index floor = ceil_of(options_.min_in_process, buckets.samples());
-  const auto room = static_cast<std::size_t>(std::max<Index>(0, buckets.in_process_count() - floor));
-  const bool cut = leaving.size() > room;
-  if (cut) {
-    const auto end = leaving.begin() + static_cast<std::ptrdiff_t>(room);
-    std::nth_element(leaving.begin(), end, leaving.end(), worse);
-    leaving.erase(end, leaving.end());
+// The `room` worst of the losers, in the order asked for.
+std::vector<Index> BucketSampler::worst(std::span<const Index> losers, std::span<const double> scores,
+                                        std::size_t room, OutOrder order) const {
+  std::vector<Loser> ranked;
+  ranked.reserve(losers.size());
+  for (const Index sample : losers) {
+    const auto i = static_cast<std::size_t>(sample);
+    const bool scored = scores[i] == scores[i];
+    ranked.push_back({sample, votes_[i], scored ? scores[i] : -std::numeric_limits<double>::infinity()});
   }
-  if (order == OutOrder::worst_first) std::sort(leaving.begin(), leaving.end(), worse);
+  room = std::min(room, ranked.size());
+  const auto end = ranked.begin() + static_cast<std::ptrdiff_t>(room);
+  if (room < ranked.size()) std::nth_element(ranked.begin(), end, ranked.end(), worse);
+  if (order == OutOrder::worst_first) std::sort(ranked.begin(), end, worse);
   std::vector<Index> out;
-  out.reserve(leaving.size());
-  for (const Loser& loser : leaving) {
-    buckets.move_out(loser.sample);
-    out.push_back(loser.sample);
-  }
-  if (cut && order == OutOrder::any) std::sort(out.begin(), out.end());
+  for (auto loser = ranked.begin(); loser != end; ++loser) out.push_back(loser->sample);
+  if (order == OutOrder::any) std::sort(out.begin(), out.end());
   return out;
 }
 

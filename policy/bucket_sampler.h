@@ -1,8 +1,9 @@
 // IOWA's bucket sampling: at the end of an epoch, which in-process samples move to the waiting bucket and
 // which waiting ones return. The buckets are the caller's; this class holds the thresholds and the plateau.
-// Works on scores of whatever criteria the caller names; NaN is "no score". Linear in the number of samples.
+// Works on scores of whatever criteria the caller names. Linear in the number of samples.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -33,10 +34,9 @@ struct BucketOptions {
 
 const ParameterTable<BucketOptions>& bucket_parameters();
 
-struct CriterionScores {
-  Criterion criterion;
-  std::span<const double> scores;  // one per sample; those of waiting samples are not looked at
-};
+// Gives the scores of all samples in a criterion: one per sample, NaN for "no score" and for waiting ones.
+// What it returns holds until it is asked again, so one buffer serves all criteria.
+using ScoreSource = std::function<std::span<const double>(Criterion)>;
 
 struct EpochEnd {
   std::vector<std::optional<double>> thresholds;  // per criterion, as listed
@@ -53,7 +53,7 @@ class BucketSampler {
 
   // Ends the epoch: thresholds, sampling out, plateau test, recall. `accuracy` is that of the epoch's
   // training events; nullopt if it trained nothing. The first criterion listed ranks those who lose alike.
-  EpochEnd end_epoch(Buckets& buckets, std::span<const CriterionScores> criteria,
+  EpochEnd end_epoch(Buckets& buckets, std::span<const Criterion> criteria, const ScoreSource& scores_of,
                      std::optional<double> accuracy, OutOrder order = OutOrder::any);
 
   Index epochs_ended() const { return epochs_ended_; }
@@ -64,27 +64,25 @@ class BucketSampler {
                std::int64_t flat_epochs);  // thresholds in the order of the enumerators
 
  private:
-  struct Loser {
-    Index sample;
-    std::uint8_t votes;
-    double score;
-  };
-
   const Threshold& slot(Criterion criterion) const {
     return thresholds_[static_cast<std::size_t>(criterion)];
   }
   ThresholdOptions threshold_options(Criterion criterion) const;
-  void update_thresholds(const Buckets& buckets, std::span<const CriterionScores> criteria);
-  std::vector<Loser> losers(const Buckets& buckets, std::span<const CriterionScores> criteria) const;
-  std::vector<Index> sample_out(Buckets& buckets, std::span<const CriterionScores> criteria,
-                                OutOrder order) const;
+  bool weighs_cost(Criterion criterion) const;
+  std::vector<Index> sample_out(Buckets& buckets, std::span<const Criterion> criteria,
+                                const ScoreSource& scores_of, OutOrder order);
+  std::vector<double> cost_factors(std::span<const Criterion> criteria, const ScoreSource& scores_of) const;
+  void count_votes(Criterion criterion, std::span<const double> scores, std::span<const double> factors);
+  std::vector<Index> losers(const Buckets& buckets, int voters) const;
+  std::vector<Index> worst(std::span<const Index> losers, std::span<const double> scores, std::size_t room,
+                           OutOrder order) const;
   std::vector<Index> recall(Buckets& buckets) const;
 
   BucketOptions options_;
   std::vector<Threshold> thresholds_;
   Plateau plateau_;
   Index epochs_ended_ = 0;
-  std::vector<double> scratch_;
+  std::vector<std::uint8_t> votes_;
 };
 
 }  // namespace winnow

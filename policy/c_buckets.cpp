@@ -45,12 +45,18 @@ int winnow_buckets_end_epoch(winnow_buckets* handle, const double* const* scores
   return guarded([&] {
     winnow_buckets& own = held(handle);
     const auto columns = array("scores", scores, static_cast<int64_t>(own.criteria.size()));
-    std::vector<CriterionScores> criteria;
-    for (std::size_t c = 0; c < columns.size(); ++c) {
-      criteria.push_back({own.criteria[c], array("scores", columns[c], own.buckets.samples())});
-    }
+    const auto scores_of = [&](Criterion criterion) -> std::span<const double> {
+      const auto place =
+          std::find(own.criteria.begin(), own.criteria.end(), criterion) - own.criteria.begin();
+      const auto column = array("scores", columns[static_cast<std::size_t>(place)], own.buckets.samples());
+      own.column.assign(column.begin(), column.end());
+      for (Index i = 0; i < own.buckets.samples(); ++i) {
+        if (own.buckets.waiting(i)) own.column[static_cast<std::size_t>(i)] = NAN;
+      }
+      return own.column;
+    };
     const auto measured = std::isnan(accuracy) ? std::nullopt : std::optional(accuracy);
-    own.end = own.sampler.end_epoch(own.buckets, criteria, measured, OutOrder::worst_first);
+    own.end = own.sampler.end_epoch(own.buckets, own.criteria, scores_of, measured, OutOrder::worst_first);
     own.thresholds.clear();
     for (const auto& threshold : own.end.thresholds) own.thresholds.push_back(threshold.value_or(NAN));
     *end = {own.thresholds.data(),

@@ -16,6 +16,7 @@ struct winnow_buckets {
   winnow::BucketSampler sampler;
   std::vector<winnow::Criterion> criteria;
   winnow::EpochEnd end = {};
+  std::vector<double> column = {};
   std::vector<double> thresholds = {};
 };
 

@@ -2,17 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "policy/error.h"
 
 namespace winnow {
 namespace {
-
-constexpr double kFloor = 1e-6;
-
-// A mean of 0 says nothing about a sample, so its term is neutral.
-double relative(double value, double mean) { return mean == 0 ? 1.0 : std::max(value / mean, kFloor); }
 
 double mean_of(std::span<const double> values) {
   double sum = 0;
@@ -28,12 +22,6 @@ const std::vector<std::string>& criterion_names() {
 }
 
 std::string name_of(Criterion criterion) { return criterion_names()[static_cast<std::size_t>(criterion)]; }
-
-double entropy_of_probability(double p_target) { return p_target == 0 ? 0 : -p_target * std::log2(p_target); }
-
-double entropy_of_cross_entropy(double loss) { return loss * std::exp(-loss) / std::numbers::ln2; }
-
-double margin_of(double p_target, double p_other) { return 1 - (p_target - p_other); }
 
 double gradient_bound(std::span<const double> logits, Index label) {
   require_index("label", label, static_cast<Index>(logits.size()));
@@ -52,10 +40,6 @@ double gradient_bound(std::span<const double> logits, Index label) {
 IoCost::IoCost(double alpha, double mean_load_time, double mean_size)
     : alpha_(alpha), mean_load_time_(mean_load_time), mean_size_(mean_size) {
   require("alpha", alpha, kUnit);
-}
-
-double IoCost::score(double load_time, double size) const {
-  return 1 / (alpha_ * relative(load_time, mean_load_time_) + (1 - alpha_) * relative(size, mean_size_));
 }
 
 std::vector<double> io_scores(std::span<const double> load_time, std::span<const double> size, double alpha) {

@@ -5,13 +5,6 @@
 
 namespace winnow {
 
-bool Range::contains(double number) const {
-  if (!std::isfinite(number)) return false;
-  const bool above = low_open ? number > low : number >= low;
-  const bool below = high_open ? number < high : number <= high;
-  return above && below;
-}
-
 std::string Range::text() const {
   const bool has_low = std::isfinite(low);
   const bool has_high = std::isfinite(high);
@@ -54,10 +47,6 @@ void require_index(std::string_view field, Index index, Index count) {
   if (index >= 0 && index < count) return;
   throw PolicyError(std::string(field) + " must be in [0, " + std::to_string(count) + "), got " +
                     std::to_string(index));
-}
-
-void require_of_sample(Index sample, std::string_view field, double number, const Range& range) {
-  if (!range.contains(number)) refuse_sample(sample, field, range.text(), number);
 }
 
 }  // namespace winnow

@@ -29,7 +29,10 @@ struct Range {
   bool low_open = false;
   bool high_open = false;
 
-  bool contains(double number) const;
+  bool contains(double number) const {
+    if (!(number - number == 0)) return false;  // NaN or infinite
+    return (low_open ? number > low : number >= low) && (high_open ? number < high : number <= high);
+  }
   std::string text() const;  // "in (0, 1]", "at least 0", "a finite number"
 };
 
@@ -47,6 +50,10 @@ std::string spelled(double number);  // the shortest text that reads back as the
 void require(std::string_view field, double number, const Range& range);
 void require_length(std::string_view field, std::size_t length, std::size_t expected);
 void require_index(std::string_view field, Index index, Index count);
-void require_of_sample(Index sample, std::string_view field, double number, const Range& range);
+
+inline void require_of_sample(Index sample, std::string_view field, double number, const Range& range) {
+  if (!range.contains(number)) [[unlikely]]
+    refuse_sample(sample, field, range.text(), number);
+}
 
 }  // namespace winnow

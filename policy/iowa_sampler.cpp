@@ -83,16 +83,12 @@ EpochDecision IowaSampler::end_epoch(Scores& scores, const EpochTimes& times) {
   decision.criteria = criteria();
   decision.stall = stall_;
   decision.io_bound = stall_.value_or(0) >= options_.io_bound_at;
-  std::vector<CriterionScores> columns;
-  columns_.resize(decision.criteria.size());
-  // Nobody is voted out while profiling, so nothing need be computed.
-  const bool decides = sampler_.epochs_ended() + 1 >= options_.profile_epochs;
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    if (decides) scores.criterion(decision.criteria[c], columns_[c]);
-    columns_[c].resize(static_cast<std::size_t>(scores.samples()));
-    columns.push_back({decision.criteria[c], columns_[c]});
-  }
-  decision.buckets = sampler_.end_epoch(scores.buckets(), columns, scores.take_accuracy(), out_order_);
+  const auto scores_of = [&](Criterion criterion) -> std::span<const double> {
+    scores.criterion(criterion, column_);
+    return column_;
+  };
+  decision.buckets =
+      sampler_.end_epoch(scores.buckets(), decision.criteria, scores_of, scores.take_accuracy(), out_order_);
   return decision;
 }
 

@@ -42,7 +42,7 @@ class IowaSampler final : public Sampler {
   std::vector<EpochTimes> profiled_;
   std::optional<double> stall_;
   OutOrder out_order_ = OutOrder::any;
-  std::vector<std::vector<double>> columns_;
+  std::vector<double> column_;
 };
 
 }  // namespace winnow

@@ -11,6 +11,8 @@
 namespace winnow {
 namespace {
 
+constexpr int kMostRounds = 24;
+
 template <typename Value>
 void each(std::span<const double> loss, std::vector<double>& values, Value value) {
   values.resize(loss.size());
@@ -24,6 +26,44 @@ void adaboost_values(std::span<const double> loss, double margin, std::vector<do
     const double scaled = std::max(one, 0.0) / top * (1 - margin);
     return 0.5 * std::log((1 + scaled) / (1 - scaled));
   });
+}
+
+struct Limit {
+  double value;
+  std::size_t equal_wanted;  // how many of those that equal it belong to the k largest
+};
+
+// Quickselect that copies to both sides and lets the counts decide: on a batch of random losses the branches
+// of std::nth_element are guessed wrong so often that this takes a third of the time.
+Limit kth_largest(std::span<const double> values, std::size_t k) {
+  std::vector<double> from(values.begin(), values.end());
+  std::vector<double> above(values.size());
+  std::vector<double> below(values.size());
+  for (int round = 0;; ++round) {
+    const std::size_t n = from.size();
+    const double a = from[0];
+    const double b = from[n / 2];
+    const double c = from[n - 1];
+    const double pivot = std::max(std::min(a, b), std::min(std::max(a, b), c));
+    std::size_t higher = 0;
+    std::size_t lower = 0;
+    for (const double one : from) {
+      above[higher] = one;
+      higher += one > pivot;
+      below[lower] = one;
+      lower += one < pivot;
+    }
+    const std::size_t equal = n - higher - lower;
+    if (k > higher && k <= higher + equal) return {pivot, k - higher};
+    if (k <= higher) {
+      from.assign(above.begin(), above.begin() + static_cast<std::ptrdiff_t>(higher));
+    } else {
+      k -= higher + equal;
+      from.assign(below.begin(), below.begin() + static_cast<std::ptrdiff_t>(lower));
+    }
+    // Values made to mislead the pivots end here, not in quadratic time.
+    if (round == kMostRounds) std::sort(from.begin(), from.end());
+  }
 }
 
 // Half from the top, and of the others half from the bottom.
@@ -77,18 +117,23 @@ void method_selection(Method method, std::span<const double> loss, std::span<con
   largest(values, k, selected);
 }
 
-// Finding the k-th value first, and then walking once, leaves nothing to sort.
+// Finding the k-th value first, and then walking once, leaves nothing to sort. The walk writes every position
+// and keeps some: no branch depends on the values.
 void largest(std::span<const double> values, Index k, std::vector<Index>& selected) {
   selected.clear();
   if (k <= 0) return;
-  std::vector<double> ordered(values.begin(), values.end());
-  const auto kth = ordered.begin() + (k - 1);
-  std::nth_element(ordered.begin(), kth, ordered.end(), std::greater<>());
-  const double limit = *kth;
-  Index equal = k - std::count_if(ordered.begin(), kth, [=](double one) { return one > limit; });
+  const Limit limit = kth_largest(values, static_cast<std::size_t>(k));
+  selected.resize(values.size());
+  std::size_t kept = 0;
+  std::size_t equal_left = limit.equal_wanted;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (values[i] > limit || (values[i] == limit && equal-- > 0)) selected.push_back(static_cast<Index>(i));
+    const bool equal = values[i] == limit.value;
+    selected[kept] = static_cast<Index>(i);
+    kept +=
+        static_cast<std::size_t>(values[i] > limit.value) + static_cast<std::size_t>(equal && equal_left > 0);
+    equal_left -= static_cast<std::size_t>(equal && equal_left > 0);
   }
+  selected.resize(kept);
 }
 
 void softmax(std::span<const double> values, std::vector<double>& weights) {
