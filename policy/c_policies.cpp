@@ -29,6 +29,15 @@ std::span<const double> widened(const char* field, const winnow_values* given, s
   return buffer;
 }
 
+FactColumns columns(int64_t count, const winnow_facts& facts) {
+  FactColumns given{values("p_target", facts.p_target),   values("p_other", facts.p_other),
+                    values("loss", facts.loss),           values("grad", facts.grad),
+                    values("load_time", facts.load_time), values("size", facts.size)};
+  if (facts.correct != nullptr) given.correct = array("correct", facts.correct, count);
+  given.trained = facts.trained != 0;
+  return given;
+}
+
 // A state names the policy and parameters it was saved with, so that it cannot be loaded into another.
 template <typename Save>
 std::string saved(std::string_view policy, std::string_view parameters, Save save) {
@@ -166,14 +175,12 @@ void winnow_sampler_free(winnow_sampler* sampler) { delete sampler; }
 
 int winnow_sampler_report(winnow_sampler* handle, const int64_t* ids, int64_t count,
                           const winnow_facts* facts) {
-  return guarded([&] {
-    FactColumns columns{values("p_target", facts->p_target),   values("p_other", facts->p_other),
-                        values("loss", facts->loss),           values("grad", facts->grad),
-                        values("load_time", facts->load_time), values("size", facts->size)};
-    if (facts->correct != nullptr) columns.correct = array("correct", facts->correct, count);
-    columns.trained = facts->trained != 0;
-    held(handle).scores.report(array("ids", ids, count), columns);
-  });
+  return guarded([&] { held(handle).scores.report(array("ids", ids, count), columns(count, *facts)); });
+}
+
+int winnow_sampler_check(const winnow_sampler* handle, const int64_t* ids, int64_t count,
+                         const winnow_facts* facts) {
+  return guarded([&] { held(handle).scores.check(array("ids", ids, count), columns(count, *facts)); });
 }
 
 int winnow_sampler_end_epoch(winnow_sampler* handle, double io_wait, double compute,

@@ -44,6 +44,7 @@ class Scores {
 
   // Takes in facts of `ids`, or none of them: what is refused names the sample and the field.
   void report(std::span<const Index> ids, const FactColumns& facts);
+  void check(std::span<const Index> ids, const FactColumns& facts) const;  // refuses what report() would
 
   // A criterion's score of every in-process sample; NaN: none, or waiting. io is relative to today's means.
   void criterion(Criterion criterion, std::vector<double>& scores) const;
@@ -69,7 +70,6 @@ class Scores {
 
  private:
   static std::size_t at(Index sample) { return static_cast<std::size_t>(sample); }
-  void check(std::span<const Index> ids, const FactColumns& facts) const;
   void remember(Index sample, const FactColumns& facts, std::size_t row);
   double entropy(std::size_t sample) const;
   IoCost io_cost() const;

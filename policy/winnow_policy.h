@@ -165,6 +165,9 @@ WINNOW_API winnow_sampler* winnow_sampler_new(const char* policy, int64_t sample
 WINNOW_API void winnow_sampler_free(winnow_sampler* sampler);
 WINNOW_API int winnow_sampler_report(winnow_sampler* sampler, const int64_t* ids, int64_t count,
                                      const winnow_facts* facts);
+/* The same checks, without taking anything in. */
+WINNOW_API int winnow_sampler_check(const winnow_sampler* sampler, const int64_t* ids, int64_t count,
+                                    const winnow_facts* facts);
 WINNOW_API int winnow_sampler_end_epoch(winnow_sampler* sampler, double io_wait, double compute,
                                         winnow_decision* decision);
 /* groups and cached (one byte per sample) may be NULL. */
