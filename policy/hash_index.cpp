@@ -56,8 +56,10 @@ double HashIndex::cost(const std::vector<Part>& parts, std::size_t count) {
     if (part.bits > kMostPartBits || ways(part.bits, part.radius) > kMostFlips) {
       return std::numeric_limits<double>::infinity();
     }
-    const double per_bucket = static_cast<double>(count) / static_cast<double>(std::uint64_t{1} << part.bits);
-    total += ways(part.bits, part.radius) * (kLookupCost + per_bucket);
+    const auto buckets = static_cast<double>(std::uint64_t{1} << part.bits);
+    const auto entries = static_cast<double>(count);
+    total += ways(part.bits, part.radius) * (kLookupCost + entries / buckets);
+    total += buckets / entries;  // a search's share of making the table
   }
   return total;
 }
