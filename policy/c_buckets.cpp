@@ -106,6 +106,7 @@ int winnow_groups_candidates(const winnow_groups* handle, int64_t request, const
                              int64_t* candidates, int64_t* count) {
   return guarded([&] {
     const RRepeat repeat(held(handle).groups, 1);
+    array("cached", cached, held(handle).groups.samples());
     copy_out<Index>(repeat.candidates(request, [=](Index i) { return cached[i] != 0; }), candidates, count);
   });
 }
@@ -114,6 +115,7 @@ int winnow_groups_rrepeat(const winnow_groups* handle, const int64_t* requests, 
                           const uint8_t* cached, int64_t max_repeats, int64_t* delivered) {
   return guarded([&] {
     RRepeat repeat(held(handle).groups, max_repeats);
+    array("cached", cached, held(handle).groups.samples());
     const auto asked = array("requests", requests, n);
     for (std::size_t i = 0; i < asked.size(); ++i) {
       delivered[i] = repeat.deliver(asked[i], [=](Index j) { return cached[j] != 0; }).value_or(asked[i]);

@@ -41,6 +41,7 @@ int scored(const char* field, const double* facts, int64_t n, double* score, con
 // A history per sample, from values and the offsets where each begins.
 std::vector<RunningMean> histories(const char* field, const double* values, const int64_t* offsets, int64_t n,
                                    const Range& range) {
+  require("count", static_cast<double>(n), kNotNegative);
   const std::span<const int64_t> bounds = array("offsets", offsets, n + 1);
   std::vector<RunningMean> made(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < made.size(); ++i) {

@@ -7,60 +7,40 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "policy/eviction_policy.h"
+#include "policy/paged_array.h"
 
 namespace winnow {
-
-// Residents in ascending order of a key; a key is unique because the id ends it.
-template <typename Key>
-class RankedResidents {
- public:
-  void put(std::uint64_t id, const Key& key) {
-    remove(id);
-    keys_.emplace(id, key);
-    order_.emplace(key, id);
-  }
-  void remove(std::uint64_t id) {
-    const auto found = keys_.find(id);
-    if (found == keys_.end()) return;
-    order_.erase({found->second, id});
-    keys_.erase(found);
-  }
-  const Key* find(std::uint64_t id) const {
-    const auto found = keys_.find(id);
-    return found == keys_.end() ? nullptr : &found->second;
-  }
-  std::optional<SampleId> first() const {
-    if (order_.empty()) return std::nullopt;
-    return SampleId{order_.begin()->second};
-  }
-  const std::unordered_map<std::uint64_t, Key>& keys() const { return keys_; }
-
- private:
-  std::unordered_map<std::uint64_t, Key> keys_;
-  std::set<std::pair<Key, std::uint64_t>> order_;
-};
 
 class ImportanceEviction final : public EpochEviction {
  public:
   void on_insert(SampleId id, const CachedFacts& facts) override;
   void on_hit(SampleId id) override;
-  void on_remove(SampleId id) override { residents_.remove(value(id)); }
-  std::optional<SampleId> victim() const override { return residents_.first(); }
+  void on_remove(SampleId id) override;
+  std::optional<SampleId> victim() const override;
   void begin_epoch() override;
 
  private:
-  struct Key {
-    bool unread;
-    double importance;
-    std::uint64_t last_use;
-    auto operator<=>(const Key&) const = default;
+  struct Resident {
+    double importance = 0;
+    std::uint64_t last_use = 0;  // 0: not a resident
+    std::uint64_t read_in = 0;   // the epoch it was last read in; 0: none
+    bool operator==(const Resident&) const = default;
   };
-  RankedResidents<Key> residents_;
+  using Ranked = std::set<std::tuple<double, std::uint64_t, std::uint64_t>>;  // importance, last use, id
+
+  void put(SampleId id, Resident resident);
+  Ranked& of(const Resident& resident) { return resident.read_in == epoch_ ? read_ : unread_; }
+
+  PagedArray<Resident> residents_;
+  Ranked read_;  // this epoch
+  Ranked unread_;
+  std::uint64_t epoch_ = 1;
   std::uint64_t clock_ = 0;
 };
 
@@ -69,11 +49,12 @@ class Belady final : public EvictionPolicy {
   // A hit must come with the next use after it: on_insert with new facts, not on_hit alone.
   void on_insert(SampleId id, const CachedFacts& facts) override;
   void on_hit(SampleId) override {}
-  void on_remove(SampleId id) override { residents_.remove(value(id)); }
-  std::optional<SampleId> victim() const override { return residents_.first(); }
+  void on_remove(SampleId id) override;
+  std::optional<SampleId> victim() const override;
 
  private:
-  RankedResidents<std::uint64_t> residents_;  // by nearness, so that the farthest is first
+  std::unordered_map<std::uint64_t, std::uint64_t> next_use_;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> by_next_use_;  // and id
 };
 
 // For every access of a trace, the position of the next access to the same sample; kNeverUsed if none.

@@ -1,15 +1,20 @@
 #include "policy/two_random.h"
 
 namespace winnow {
+namespace {
+
+constexpr Index kNever = -1;
+
+}  // namespace
 
 TwoRandom::TwoRandom(std::uint64_t seed) : seed_(seed), random_(sub_seed(seed, Purpose::two_random, 0)) {}
 
 void TwoRandom::begin_epoch() {
   random_ = Random(sub_seed(seed_, Purpose::two_random, ++epoch_));
+  // All are unread now. The shorter list moves over: at the end of an epoch nearly everything was read.
+  if (unread_.size() < read_.size()) std::swap(unread_, read_);
   for (const SampleId id : read_) {
-    Place& place = places_.at(value(id));
-    place.read = false;
-    place.slot = unread_.size();
+    places_.at(value(id)).slot = unread_.size();
     unread_.push_back(id);
   }
   read_.clear();
@@ -37,13 +42,14 @@ void TwoRandom::on_remove(SampleId id) {
 
 void TwoRandom::add(SampleId id, bool read) {
   chosen_.reset();
-  places_[value(id)] = {read, list(read).size(), ++clock_};
-  list(read).push_back(id);
+  const Index read_in = read ? epoch_ : kNever;
+  places_[value(id)] = {read_in, list(read_in).size(), ++clock_};
+  list(read_in).push_back(id);
 }
 
 void TwoRandom::take_out(const Place& place) {
   chosen_.reset();
-  std::vector<SampleId>& residents = list(place.read);
+  std::vector<SampleId>& residents = list(place.read_in);
   const SampleId last = residents.back();
   residents[place.slot] = last;
   places_.at(value(last)).slot = place.slot;

@@ -23,7 +23,7 @@ class TwoRandom final : public EpochEviction {
 
  private:
   struct Place {
-    bool read;
+    Index read_in;  // the epoch it was last read in, or none
     std::size_t slot;
     std::uint64_t last_use;
   };
@@ -31,7 +31,7 @@ class TwoRandom final : public EpochEviction {
   void add(SampleId id, bool read);
   void take_out(const Place& place);
   SampleId choose(const std::vector<SampleId>& residents) const;
-  std::vector<SampleId>& list(bool read) { return read ? read_ : unread_; }
+  std::vector<SampleId>& list(Index read_in) { return read_in == epoch_ ? read_ : unread_; }
 
   std::uint64_t seed_;
   Index epoch_ = 0;

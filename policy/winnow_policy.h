@@ -96,7 +96,7 @@ WINNOW_API int winnow_groups_candidates(const winnow_groups* groups, int64_t req
 WINNOW_API int winnow_groups_rrepeat(const winnow_groups* groups, const int64_t* requests, int64_t n,
                                      const uint8_t* cached, int64_t max_repeats, int64_t* delivered);
 
-/* DPT. losses: sample i has those from offsets[i] to offsets[i + 1]. */
+/* DPT. losses: sample i has those from offsets[i] to offsets[i + 1]. starts: room for as many as epochs. */
 WINNOW_API int winnow_importance(const double* losses, const int64_t* offsets, int64_t n, const char* measure,
                                  double* importance);
 WINNOW_API int winnow_rank(const double* values, int64_t n, int64_t* order);

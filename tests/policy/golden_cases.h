@@ -2,11 +2,16 @@
 // file's "expect".
 #pragma once
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 
 namespace winnow::golden {
 
-nlohmann::json run_case(const std::string& algorithm, const nlohmann::json& input);
+using Run = nlohmann::json (*)(const nlohmann::json& input);
+
+// By the "algorithm" of the file.
+const std::map<std::string, Run>& iowa_runs();
+const std::map<std::string, Run>& training_runs();
 
 }  // namespace winnow::golden

@@ -50,16 +50,24 @@ class Comparison {
   int differences_ = 0;
 };
 
+winnow::golden::Run run_of(const std::string& algorithm) {
+  for (const auto* runs : {&winnow::golden::iowa_runs(), &winnow::golden::training_runs()}) {
+    if (const auto found = runs->find(algorithm); found != runs->end()) return found->second;
+  }
+  throw std::runtime_error("algorithm " + algorithm + " is not known");
+}
+
 int check_file(const std::string& path) {
   std::ifstream stream(path);
   if (!stream) throw std::runtime_error(path + ": cannot be read");
   const json file = json::parse(stream);
+  const winnow::golden::Run run = run_of(file.at("algorithm").get<std::string>());
   Comparison comparison(file.at("tolerance").get<double>());
   for (const json& one : file.at("cases")) {
     const std::string where = path + ": " + one.at("name").get<std::string>();
     json got;
     try {
-      got = winnow::golden::run_case(file.at("algorithm").get<std::string>(), one.at("input"));
+      got = run(one.at("input"));
     } catch (const std::exception& error) {
       got = std::string("error: ") + error.what();
     }
