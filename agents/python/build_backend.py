@@ -17,6 +17,7 @@ import zipfile
 
 HERE = pathlib.Path(__file__).resolve().parent
 NAME, VERSION = "winnow", "0.1.0"
+INFO = f"{NAME}-{VERSION}.dist-info"
 LIBRARY = "libwinnow-policy.so"
 FLAGS = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-DNDEBUG"]
 
@@ -28,16 +29,23 @@ def get_requires_for_build_wheel(config_settings=None):
 get_requires_for_build_sdist = get_requires_for_build_wheel
 
 
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    # Without this hook pip builds a whole wheel, compiler and all, only to read its metadata.
+    folder = pathlib.Path(metadata_directory) / INFO
+    folder.mkdir()
+    (folder / "METADATA").write_text(_metadata())
+    (folder / "WHEEL").write_text(_wheel_file())
+    return INFO
+
+
 def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    tag = "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    info = f"{NAME}-{VERSION}.dist-info"
     with tempfile.TemporaryDirectory() as scratch:
         files = {f"winnow/{path.name}": path.read_bytes() for path in _package_files()}
         files[f"winnow/{LIBRARY}"] = _library(pathlib.Path(scratch)).read_bytes()
-    files[f"{info}/METADATA"] = _metadata().encode()
-    files[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: winnow\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-    files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD").encode()
-    wheel = f"{NAME}-{VERSION}-{tag}.whl"
+    files[f"{INFO}/METADATA"] = _metadata().encode()
+    files[f"{INFO}/WHEEL"] = _wheel_file().encode()
+    files[f"{INFO}/RECORD"] = _record(files, f"{INFO}/RECORD").encode()
+    wheel = f"{NAME}-{VERSION}-{_tag()}.whl"
     with zipfile.ZipFile(pathlib.Path(wheel_directory) / wheel, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             archive.writestr(name, content)
@@ -56,6 +64,14 @@ def build_sdist(sdist_directory, config_settings=None):
 
 def _package_files():
     return sorted(path for path in (HERE / "winnow").iterdir() if path.suffix == ".py" or path.name == "py.typed")
+
+
+def _tag():
+    return "py3-none-" + sysconfig.get_platform().replace("-", "_").replace(".", "_")
+
+
+def _wheel_file():
+    return f"Wheel-Version: 1.0\nGenerator: winnow\nRoot-Is-Purelib: false\nTag: {_tag()}\n"
 
 
 def _metadata():

@@ -3,6 +3,7 @@ import array
 import base64
 import ctypes
 import math
+import operator
 from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sized, Union
 
 from . import _buffers
@@ -36,7 +37,7 @@ class Sampler:
 
     def __init__(self, data: Union[int, Sized], policy: str = "iowa", *, seed: int = 0, groups: Optional[Groups] = None,
                  cross_entropy: bool = False, alpha: float = 0.5, **parameters: Any) -> None:
-        samples = data if isinstance(data, int) else len(data)
+        samples = operator.index(data) if hasattr(data, "__index__") else len(data)
         self.policy, self.samples, self.epoch, self.groups = policy, samples, 0, groups
         self.decision: Optional[Decision] = None
         self._worker, self._workers, self._equalise = 0, 1, "pad"
@@ -137,7 +138,7 @@ class Sampler:
         return self._order
 
     def state_dict(self) -> Dict[str, Any]:
-        """All that is known, as plain values that another machine can load."""
+        """All that is known, as plain values that another machine can load. An epoch cut short starts over there."""
         return {"version": _STATE_VERSION, "policy": self.policy, "samples": self.samples, "epoch": self.epoch,
                 "parameters": self._parameters.decode(), "settings": self._settings.decode(), "started": self._started,
                 "counts_epochs": self._counts_epochs, "io_wait": self._io_wait, "compute": self._compute,
