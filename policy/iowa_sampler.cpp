@@ -52,9 +52,13 @@ bool IowaSampler::repeats() const {
 std::vector<Index> IowaSampler::order(const Scores& scores, const EpochRequest& request) const {
   std::vector<Index> order = scores.buckets().in_process();
   Random(sub_seed(options_.seed, Purpose::epoch_shuffle, request.epoch)).shuffle(std::span<Index>(order));
-  if (request.groups != nullptr)
+  if (request.groups == nullptr && options_.variant == Variant::random_rremove) {
+    refuse("groups", "given with the variant random+rremove", "none");
+  }
+  if (request.groups != nullptr) {
     require_length("groups", static_cast<std::size_t>(request.groups->samples()),
                    static_cast<std::size_t>(scores.samples()));
+  }
   if (removes() && request.groups != nullptr) order = rremove(order, *request.groups);
   if (repeats() && request.groups != nullptr && request.cached) {
     RRepeat repeat(*request.groups, options_.max_repeats);

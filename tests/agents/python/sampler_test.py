@@ -115,6 +115,7 @@ class Sampler(unittest.TestCase):
         refused(r"loss must have 2 values, got 1", lambda: sampler.report([0, 1], loss=[0.1]))
         refused(r"correct must have 2 values, got 1", lambda: sampler.report([0, 1], correct=[True]))
         refused(r"id must be in \[0, 10\), got 10", lambda: sampler.report([10], loss=[0.1]))
+        refused(r"groups must be given with the variant random\+rremove, got none", lambda: len(winnow.Sampler(9, variant="random+rremove")))
         refused(r"io_wait must be a finite number of at least 0, got -1", lambda: sampler.profile(io_wait=-1))
 
     def test_a_refused_report_changes_nothing(self):
