@@ -129,8 +129,10 @@ void add_select_command(CLI::App& app) {
       ->add_option("--policy", arguments->options.policy,
                    "The policy's name; help lists all with their parameters")
       ->required();
-  command->add_option("--set", arguments->parameters,
-                      "A parameter of the policy, as name=value; may be repeated");
+  command
+      ->add_option("--set", arguments->parameters,
+                   "A parameter of the policy, as name=value; may be repeated")
+      ->allow_extra_args(false);
   command->add_option("--workers", arguments->options.workers, "Workers to deal the samples to")
       ->capture_default_str();
   command

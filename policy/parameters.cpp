@@ -35,15 +35,15 @@ NamedValues parse_named_values(std::string_view text) {
 
 double parse_number(std::string_view field, std::string_view text, const Range& range) {
   double number = 0;
-  if (!read_whole(text, number) || !range.contains(number)) refuse(field, range.text(), quoted(text));
+  if (!read_whole(text, number)) refuse(field, range.text(), quoted(text));
+  require(field, number, range);
   return number;
 }
 
 std::int64_t parse_integer(std::string_view field, std::string_view text, const Range& range) {
   std::int64_t number = 0;
-  if (!read_whole(text, number) || !range.contains(static_cast<double>(number))) {
-    refuse(field, integer_range_text(range), quoted(text));
-  }
+  if (!read_whole(text, number)) refuse(field, integer_range_text(range), quoted(text));
+  require_integer(field, number, range);
   return number;
 }
 
@@ -84,6 +84,11 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
     text += name;
   }
   return text;
+}
+
+void require_integer(std::string_view field, std::int64_t number, const Range& range) {
+  if (range.contains(static_cast<double>(number))) return;
+  refuse(field, integer_range_text(range), std::to_string(number));
 }
 
 std::string integer_range_text(const Range& range) {

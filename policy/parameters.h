@@ -36,6 +36,7 @@ std::size_t parse_choice(std::string_view field, std::string_view text,
 std::vector<std::string> split_list(std::string_view text);
 std::string joined(const std::vector<std::string>& names, std::string_view separator);
 std::string integer_range_text(const Range& range);
+void require_integer(std::string_view field, std::int64_t number, const Range& range);
 [[noreturn]] void refuse_unknown_parameter(std::string_view policy, std::string_view name,
                                            const std::vector<std::string>& known);
 
@@ -68,10 +69,7 @@ class ParameterTable {
     return add(
         {name, std::to_string(Options{}.*field), integer_range_text(range), std::move(meaning)},
         [=](Options& o, std::string_view text) { o.*field = parse_integer(name, text, range); },
-        [=](const Options& o) {
-          if (range.contains(static_cast<double>(o.*field))) return;
-          refuse(name, integer_range_text(range), std::to_string(o.*field));
-        });
+        [=](const Options& o) { require_integer(name, o.*field, range); });
   }
 
   ParameterTable& seed(std::uint64_t Options::*field) {

@@ -90,7 +90,7 @@ TEST(Select, ErrorsNameTheFieldAndTheSampleByItsId) {
   EXPECT_EQ(refused("loss\n1\n", {.policy = "dpt", .workers = 0}),
             "workers must be an integer in [1, 1], the number of samples, got 0");
   EXPECT_EQ(refused("loss\n1\n", {.policy = "adaselection", .parameters = "rate=0"}),
-            "rate must be in (0, 1], got \"0\"");
+            "rate must be in (0, 1], got 0");
   EXPECT_EQ(refused("loss\n1\n", {.policy = "lru"}),
             "policy must be a sampler, selector, partition, subset or grouping, got lru, which decides in "
             "the cache");

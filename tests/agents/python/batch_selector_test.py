@@ -79,7 +79,7 @@ class BatchSelector(unittest.TestCase):
             with self.assertRaisesRegex(winnow.PolicyError, sentence):
                 make()
 
-        refused(r"rate must be in \(0, 1\], got", lambda: winnow.BatchSelector(rate=1.5))
+        refused(r"rate must be in \(0, 1\], got 1.5", lambda: winnow.BatchSelector(rate=1.5))
         refused(r"methods must be one of uniform, .*, got \"huge_loss\"", lambda: winnow.BatchSelector(methods=["huge_loss"]))
         refused(r"methods must be different names .*, got uniform twice", lambda: winnow.BatchSelector(methods=["uniform"] * 2))
         refused(r"parameter of adaselection must be one of .*, got \"gama\"", lambda: winnow.BatchSelector(gama=1))

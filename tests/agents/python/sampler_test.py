@@ -106,7 +106,7 @@ class Sampler(unittest.TestCase):
         sampler = winnow.Sampler(10, "iowa", cross_entropy=True)
         refused(r"samples must be a finite number of at least 1, got 0", lambda: winnow.Sampler(0))
         refused(r"variant must be one of norecall, .*, got \"most\"", lambda: winnow.Sampler(9, variant="most"))
-        refused(r"recall_fraction must be in \(0, 1\], got \"0.0\"", lambda: winnow.Sampler(9, recall_fraction=0.0))
+        refused(r"recall_fraction must be in \(0, 1\], got 0", lambda: winnow.Sampler(9, recall_fraction=0.0))
         refused(r"loss of sample 3 must be .* got nan", lambda: sampler.report([2, 3], loss=[0.1, float("nan")]), 3)
         refused(r"loss of sample 2 must be a finite number of at least 0, got -1", lambda: sampler.report([2], loss=[-1.0]), 2)
         refused(r"size of sample 4 must be .* at least 0, got -5", lambda: sampler.report([4], size=[-5.0]), 4)
