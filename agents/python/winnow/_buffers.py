@@ -1,5 +1,5 @@
-"""Addresses of other people's numbers. Arrays of torch, numpy, `array` and anything with a buffer are read where
-they lie; lists, other precisions, strided views and tensors on a device are converted first."""
+"""Addresses of other people's numbers. Arrays of torch, numpy and `array` are read where they lie; lists, bytes, other
+precisions, strided views and tensors on a device are converted first."""
 import array
 import ctypes
 from typing import Any, NamedTuple
