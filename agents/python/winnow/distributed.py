@@ -21,10 +21,19 @@ def _torch_distributed() -> Any:
 
 
 def _gather(payload: bytes) -> List[bytes]:
+    """Everyone's bytes, by rank. Not all_gather_object: that needs numpy, which torch does not bring along."""
+    import torch
     distributed = _torch_distributed()
-    gathered: List[Any] = [None] * distributed.get_world_size()
-    distributed.all_gather_object(gathered, payload)
-    return gathered
+    device = "cuda" if distributed.get_backend() == "nccl" else "cpu"
+    workers = distributed.get_world_size()
+    sizes = [torch.zeros(1, dtype=torch.int64, device=device) for _ in range(workers)]
+    distributed.all_gather(sizes, torch.tensor([len(payload)], dtype=torch.int64, device=device))
+    padded = torch.zeros(max(int(size) for size in sizes), dtype=torch.uint8, device=device)
+    padded[:len(payload)] = torch.frombuffer(bytearray(payload), dtype=torch.uint8)
+    gathered = [torch.empty_like(padded) for _ in range(workers)]
+    distributed.all_gather(gathered, padded)
+    on_host = [one.cpu() for one in gathered]
+    return [ctypes.string_at(one.data_ptr(), int(size)) for one, size in zip(on_host, sizes)]
 
 
 class DistributedSampler(Sampler):

@@ -1,3 +1,7 @@
+import json
+import subprocess
+import sys
+import tempfile
 import threading
 import unittest
 
@@ -100,16 +104,34 @@ class DistributedSampler(unittest.TestCase):
             self.skipTest("torch is not installed")
         if not distributed.is_available():
             self.skipTest("this torch has no torch.distributed")
-        import tempfile
         with tempfile.TemporaryDirectory() as folder:
-            distributed.init_process_group("gloo", init_method=f"file://{folder}/meet", rank=0, world_size=1)
-            try:
-                sampler = winnow.DistributedSampler(10, warmup_epochs=1, ignore_epochs=0)
-                self.assertEqual((sampler.rank, sampler.num_replicas), (0, 1))
-                from winnow.distributed import _gather
-                self.assertEqual(_gather(b"facts"), [b"facts"])
-            finally:
-                distributed.destroy_process_group()
+            workers = [subprocess.Popen([sys.executable, "-c", WORKER, folder, str(rank)], stdout=subprocess.PIPE, text=True)
+                       for rank in range(2)]
+            orders = [json.loads(worker.communicate(timeout=120)[0]) for worker in workers]
+        for epoch in range(3):
+            self.assertEqual(sorted(orders[0][epoch] + orders[1][epoch]), list(range(10)))
+        # Losses rise with the id, so the second half is worker 0's once both know all of them.
+        self.assertEqual(sorted(orders[0][2]), [5, 6, 7, 8, 9])
+
+
+# Two processes that meet through a file; facts differ in length between them.
+WORKER = """
+import json, sys
+import torch.distributed as distributed
+import winnow
+distributed.init_process_group("gloo", init_method=f"file://{sys.argv[1]}/meet", rank=int(sys.argv[2]), world_size=2)
+sampler = winnow.DistributedSampler(10, layout="blocks", warmup_epochs=2, ignore_epochs=1, seed=3)
+orders = []
+for epoch in range(3):
+    sampler.set_epoch(epoch)
+    orders.append(list(sampler))
+    for index in orders[-1]:
+        sampler.report([index], loss=[float(index)])
+    if sampler.rank == 0:
+        sampler.report([], loss=[])
+sampler.end_epoch()
+print(json.dumps(orders))
+"""
 
 
 if __name__ == "__main__":
