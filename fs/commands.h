@@ -1,5 +1,5 @@
 // The command line: each function adds one command to the program. A command does its work in its callback,
-// and throws StartupError with a sentence for the user when it fails.
+// and throws with a sentence for the user when it fails.
 #pragma once
 
 #include <CLI/CLI.hpp>
@@ -12,6 +12,7 @@ void add_mount_command(CLI::App& app);
 void add_unmount_command(CLI::App& app);
 void add_status_command(CLI::App& app);
 void add_refresh_command(CLI::App& app);
+void add_select_command(CLI::App& app);
 
 // --config FILE, for every command.
 void add_config_option(CLI::App& app);

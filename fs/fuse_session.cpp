@@ -290,6 +290,7 @@ FuseSession::FuseSession(SessionOptions options, Filesystem& filesystem, FuseDev
   fuse_args args = FUSE_ARGS_INIT(1, arguments);
   const fuse_lowlevel_ops ops = make_ops();
   session_ = fuse_session_new(&args, &ops, sizeof ops, this);
+  fuse_opt_free_args(&args);  // libfuse may have made a copy of its own
   if (session_ == nullptr)
     throw StartupError("libfuse refuses to start a session; is libfuse3 3.14 or newer installed?");
   fuse_custom_io io{};

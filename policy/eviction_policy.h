@@ -12,7 +12,11 @@ namespace winnow {
 // What an eviction policy may know of a resident sample.
 struct CachedFacts {
   std::uint64_t bytes = 0;
-  double importance = 1.0;  // in [0, 1]; a sample without a score counts as important
+  double importance = 1.0;              // in [0, 1]; a sample without a score counts as important
+  bool read = false;                    // already read this epoch; a hit makes it so
+  std::uint64_t next_use = kNeverUsed;  // position in the trace, which only a simulation knows
+
+  static constexpr std::uint64_t kNeverUsed = ~std::uint64_t{0};
 };
 
 class EvictionPolicy {
@@ -22,6 +26,12 @@ class EvictionPolicy {
   virtual void on_hit(SampleId id) = 0;                               // unknown ids are ignored
   virtual void on_remove(SampleId id) = 0;                            // unknown ids are ignored
   virtual std::optional<SampleId> victim() const = 0;                 // nullopt when empty; does not remove
+};
+
+// One that tells samples read this epoch from unread ones: the former leave first.
+class EpochEviction : public EvictionPolicy {
+ public:
+  virtual void begin_epoch() = 0;  // nothing is read yet
 };
 
 }  // namespace winnow
