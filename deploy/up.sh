@@ -18,7 +18,7 @@ install_missing "${WINNOW_BUILD_PACKAGES[@]}"
 [ -x build/release/fs/winnow ] || echo "building (a minute or two the first time) ..."
 options=()
 [ -f build/release/CMakeCache.txt ] || options=(-- -DWINNOW_TESTS=OFF)
-build_winnow release winnow "${options[@]}"
+build_winnow release winnow winnow_policy_c "${options[@]}"
 winnow=$PWD/build/release/fs/winnow
 
 if [ -n "${source_path:-}" ]; then

@@ -13,21 +13,29 @@ esac
 install_missing "${WINNOW_BUILD_PACKAGES[@]}" libgtest-dev libbenchmark-dev python3-pytest python3-pytest-timeout \
   python3-torchvision libopenblas0-pthread attr rsync util-linux procps psmisc zstd
 
-# run PRESET SLOWDOWN [ctest options]: builds the preset and runs its tests. Tests that mount run one at a time,
-# or they would measure each other.
-run() {
+# build PRESET TARGET...
+build() {
+  echo "== $1: building"
+  build_winnow "$@" -- -DWINNOW_TESTS=ON
+}
+
+# check PRESET SLOWDOWN [ctest options]: tests that mount run one at a time, or they would measure each other.
+check() {
   local preset=$1 slowdown=$2
   shift 2
-  echo "== $preset: building"
-  build_winnow "$preset" all -- -DWINNOW_TESTS=ON
   echo "== $preset: testing"
   WINNOW_TEST_SLOWDOWN=$slowdown ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j 2 "$@"
 }
 
 began=$SECONDS
-run release 1
+build release all
+check release 1
 if ! $quick; then
-  run asan 4
-  run tsan 8 -L 'unit|concurrent'
+  build asan all
+  check asan 4
+  build tsan winnow slowfs cache_test fs_test
+  build/tsan/tests/cache/cache_test --gtest_brief=1
+  build/tsan/tests/fs/fs_test --gtest_brief=1
+  check tsan 8 -L concurrent
 fi
 echo "== all passed in $((SECONDS - began)) s"
