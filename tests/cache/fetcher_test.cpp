@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include <latch>
+#include <atomic>
+#include <future>
 
 #include "cache/directory_source.h"
 #include "tests/cache/answer.h"
@@ -220,17 +221,16 @@ TEST_F(FetcherTest, WithoutATakerALandedFlightIsRetired) {
 }
 
 TEST_F(FetcherTest, WhoeverTakesALandedFlightSeesWhatNobodyWasGiven) {
-  std::latch taken(1);
   std::vector<Range> missing;
   std::string content;
   landed = [&](const FlightPtr& flight, const Bytes& bytes) {
     missing = fetcher->unanswered(flight);
     content = to_text(bytes);
-    taken.count_down();
   };
   start();
   fetcher->read(ref("small", 2), {0, 4096}, first.waiter());
-  taken.wait();
+  ASSERT_TRUE(first.wait().has_value());
+  fetcher->stop();  // returns when the flight has been taken
   ASSERT_EQ(missing.size(), 1u);
   EXPECT_EQ(missing[0].offset, 4096u);
   EXPECT_EQ(missing[0].end(), small.size());
@@ -238,15 +238,14 @@ TEST_F(FetcherTest, WhoeverTakesALandedFlightSeesWhatNobodyWasGiven) {
 }
 
 TEST_F(FetcherTest, AnUnretiredFlightAnswersWithoutAnotherRead) {
-  std::latch taken(1);
-  FlightPtr kept;
+  std::promise<FlightPtr> taken;
+  std::atomic<int> landings{0};
   landed = [&](const FlightPtr& flight, const Bytes&) {
-    kept = flight;
-    taken.count_down();
+    if (++landings == 1) taken.set_value(flight);
   };
   start();
   fetcher->read(ref("small", 2), {0, 10}, first.waiter());
-  taken.wait();
+  const FlightPtr kept = taken.get_future().get();
   fetcher->read(ref("small", 2), {500, 10}, second.waiter());
   EXPECT_EQ(second.times(), 1);
   EXPECT_EQ(second.text(), small.substr(500, 10));
@@ -256,6 +255,7 @@ TEST_F(FetcherTest, AnUnretiredFlightAnswersWithoutAnotherRead) {
   fetcher->read(ref("small", 2), {500, 10}, third.waiter());
   ASSERT_TRUE(third.wait().has_value());
   EXPECT_EQ(source.reads(), 2);
+  fetcher.reset();  // what was landing has landed, while our variables are there
 }
 
 TEST_F(FetcherTest, ManyThreadsReadingManyFilesGetExactBytes) {

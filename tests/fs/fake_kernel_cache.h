@@ -3,8 +3,9 @@
 
 #include <algorithm>
 #include <functional>
-#include <latch>
+#include <future>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <string>
 #include <vector>
@@ -98,9 +99,9 @@ class FakeKernelCache final : public KernelCache {
 
 // Returns when a pool of one thread has done all it was given.
 inline void drain(WorkerPool& pool) {
-  std::latch done(1);
-  pool.submit(WorkerPool::Urgency::kBackground, 0, [&] { done.count_down(); });
-  done.wait();
+  const auto done = std::make_shared<std::promise<void>>();
+  pool.submit(WorkerPool::Urgency::kBackground, 0, [done] { done->set_value(); });
+  done->get_future().wait();
 }
 
 }  // namespace winnow

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <latch>
+
 #include "tests/fs/mount_fixture.h"
 
 namespace winnow {

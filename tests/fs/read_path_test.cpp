@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <future>
+#include <latch>
 
 #include "tests/fs/mount_fixture.h"
 
@@ -90,12 +91,12 @@ TEST_F(ReadPathTest, NothingIsPushedWhileAReaderWaitsForOtherBytesOfTheFile) {
 
 TEST_F(ReadPathTest, ReadBytesAreAccountedForBeforeTheAnswer) {
   start();
-  std::promise<std::uint64_t> seen;
+  const auto seen = std::make_shared<std::promise<std::uint64_t>>();
   const auto tree = snapshots->tree();
   const SampleId sample = sample_of(id("d/small"));
   reads->read(*tree, node("d/small"), 0, 4096,
-              [&](Result<Bytes>) { seen.set_value(pages->residency().bytes(sample)); });
-  EXPECT_GE(seen.get_future().get(), 4096u);
+              [&, seen](Result<Bytes>) { seen->set_value(pages->residency().bytes(sample)); });
+  EXPECT_GE(seen->get_future().get(), 4096u);
 }
 
 TEST_F(ReadPathTest, AChangedFileIsStaleOnlyAfterTheKernelWasTold) {
@@ -103,13 +104,13 @@ TEST_F(ReadPathTest, AChangedFileIsStaleOnlyAfterTheKernelWasTold) {
   const NodeId old = id("d/small");
   const NodeId folder = id("d");
   data.replace("d/small", pattern(50'000, 2));
-  std::promise<std::error_code> answered;
+  const auto answered = std::make_shared<std::promise<std::error_code>>();
   const auto tree = snapshots->tree();
-  reads->read(*tree, *tree->find(old), 0, 4096, [&](Result<Bytes> bytes) {
+  reads->read(*tree, *tree->find(old), 0, 4096, [&, answered](Result<Bytes> bytes) {
     kernel.note("answer");
-    answered.set_value(bytes ? std::error_code() : bytes.error());
+    answered->set_value(bytes ? std::error_code() : bytes.error());
   });
-  EXPECT_EQ(answered.get_future().get(), errno_error(ESTALE));
+  EXPECT_EQ(answered->get_future().get(), errno_error(ESTALE));
   EXPECT_EQ(kernel.events().back(), "answer");
   for (const NodeId view : {folder, in_exact_view(folder)}) {
     EXPECT_EQ(kernel.count("name " + std::to_string(value(view)) + " small"), 1u);
