@@ -216,6 +216,7 @@ nlohmann::json Daemon::control(const nlohmann::json& request) {
 
 nlohmann::json Daemon::refresh() {
   try {
+    refresh_progress_.entries = 0;
     const KernelChanges changes = snapshots_->refresh(refresh_progress_);
     tell_kernel(changes);
     ++refreshes_;
@@ -307,6 +308,7 @@ StatusFacts Daemon::gather() const {
   facts.total_bytes = header.total_bytes;
   facts.amendments = tree->amendment_count();
   facts.left_out = tree->catalogue().left_out();
+  facts.names_scanned = refresh_progress_.entries;
   facts.refreshes = refreshes_;
   facts.refresh_failures = refresh_failures_;
   facts.memory_budget_bytes = options_.memory_bytes;

@@ -35,6 +35,7 @@ std::string to_json(const StatusFacts& facts) {
         {"symlinks", facts.symlinks},
         {"bytes", facts.total_bytes},
         {"changed_since", facts.amendments},
+        {"names_scanned", facts.names_scanned},
         {"refreshes", facts.refreshes},
         {"refresh_failures", facts.refresh_failures},
         {"left_out",

@@ -32,6 +32,7 @@ struct StatusFacts {
   std::uint64_t total_bytes = 0;
   std::uint64_t amendments = 0;
   LeftOut left_out;
+  std::uint64_t names_scanned = 0;  // by the refresh under way, or the last one
   std::uint64_t refreshes = 0;
   std::uint64_t refresh_failures = 0;
 
