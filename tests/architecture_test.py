@@ -44,7 +44,7 @@ SYSTEM = re.compile(
     r"(sys|linux|netinet|arpa|net|bits)/[a-z0-9_/]+\.h|"
     r"(dirent|dlfcn|endian|fcntl|features|getopt|grp|ifaddrs|libgen|malloc|mntent|netdb|poll|pthread|pwd|sched|"
     r"semaphore|signal|spawn|syslog|termios|unistd)\.h")
-STANDARD = re.compile(r"[a-z_0-9]+")  # no dot, no folder
+STANDARD = re.compile(r"[a-z_0-9]+|std(def|int|bool)\.h")  # C++: no dot, no folder; and what a C header needs
 INCLUDE = re.compile(r'\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 SOURCES = (".h", ".cpp", ".cu", ".cuh")
 
