@@ -133,10 +133,10 @@ void run_in_foreground(const MountOptions& options) {
   try {
     log_to_stderr("warn");
     const auto daemon = prepare(options);
+    log_to_file(daemon->log_path(), options.log_level);  // before threads that log are started
     daemon->mount();
     setsid();
     (void)!chdir("/");
-    log_to_file(daemon->log_path(), options.log_level);
     const std::string message = mounted_message(options, *daemon);
     spdlog::info("winnow {} {}", WINNOW_VERSION, message);
     close_terminal();
