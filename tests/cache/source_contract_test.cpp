@@ -49,6 +49,8 @@ struct Kind {
   std::unique_ptr<StorageUnderTest> (*make)();
 };
 
+void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+
 class SourceContract : public testing::TestWithParam<Kind> {
  protected:
   Source& source() { return storage_->source(); }
