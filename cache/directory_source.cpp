@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <climits>
 #include <cstdlib>
 
@@ -61,8 +62,10 @@ Result<Bytes> DirectorySource::read(const std::string& path, const Version& vers
 
   // A writer may have come in between: only if nothing moved are these the bytes of one version.
   BOOST_OUTCOME_TRY(after, stat_at(fd.get(), ""));
-  const bool short_read = got < size && offset + got < version.size;
-  if (short_read || !(after.version == version)) return errno_error(ESTALE);
+  // The length must fit too: the kernel changes a file's size and its times one after the other.
+  const std::uint64_t expected =
+      offset < version.size ? std::min<std::uint64_t>(size, version.size - offset) : 0;
+  if (got != expected || !(after.version == version)) return errno_error(ESTALE);
   return Bytes(std::move(buffer), got);
 }
 
