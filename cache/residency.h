@@ -9,6 +9,7 @@
 #include <mutex>
 #include <vector>
 
+#include "cache/page_counts.h"
 #include "policy/eviction_policy.h"
 #include "policy/paged_array.h"
 
@@ -16,7 +17,8 @@ namespace winnow {
 
 class Residency {
  public:
-  Residency(std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy);
+  // Takes up what `pages` holds already. `pages` outlives this.
+  Residency(std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy, PageCounts& pages);
 
   // `bytes` more of a sample whose file has `file_bytes` came into the page cache. True if the budget is
   // passed.
@@ -46,13 +48,13 @@ class Residency {
   const std::uint64_t budget_bytes_;
   mutable std::mutex mutex_;  // guards all below
   const std::unique_ptr<EvictionPolicy> policy_;
-  PagedArray<std::uint32_t> pages_;
+  PageCounts& pages_;
   std::uint64_t total_pages_ = 0;
   std::uint64_t dropping_pages_ = 0;  // of victims not yet corrected
   PagedArray<bool> dropping_;
   std::uint64_t high_water_pages_ = 0;
   std::uint64_t samples_ = 0;
-  std::uint64_t sample_cursor_ = 0;
+  SampleId sample_cursor_{};
 };
 
 }  // namespace winnow

@@ -30,6 +30,7 @@ class Catalogue {
   const catalogue_format::Header& header() const { return *header_; }
   std::string_view source() const { return text(header_->source); }
   LeftOut left_out() const;
+  std::uint64_t bytes() const { return mapped_bytes_; }
 
   const Row& root() const { return rows_[0]; }
   const Row& row(std::uint32_t index) const { return rows_[index]; }

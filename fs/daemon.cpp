@@ -12,7 +12,10 @@
 #include <csignal>
 #include <fstream>
 
+#include "fs/holder_protocol.h"
 #include "fs/mount_table.h"
+#include "fs/survival.h"
+#include "fs/test_hooks.h"
 #include "fs/version.h"
 #include "policy/lru.h"
 
@@ -53,68 +56,54 @@ void tame_malloc() {
 
 }  // namespace
 
-Daemon::Daemon(MountOptions options, ScanProgress& progress)
+Daemon::Daemon(MountOptions options, Inheritance inheritance, SurvivalMemory& memory)
     : options_(std::move(options)),
+      inheritance_(std::move(inheritance)),
+      memory_(memory),
       source_(options_.source, options_.follow_symlinks),
-      state_(options_.state_dir),
+      state_(options_.state_dir, std::move(inheritance_.lock)),
+      page_counts_(inheritance_.memory.get(), kLedgerOffset),
       signals_(watch_signals()),
       ended_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-  log_path_ = state_.log_path();
   tame_malloc();
-  open_snapshot(progress);
+  snapshots_ = std::make_unique<Snapshots>(source_, state_, options_.follow_symlinks, state_.open_tree());
 }
 
-void Daemon::open_snapshot(ScanProgress& progress) {
-  std::shared_ptr<Tree> tree;
-  if (state_.has_catalogue()) {
-    tree = state_.open_tree();
-    state_.check_source(*tree, source_.identity());
-    used_saved_snapshot_ = (tree->catalogue().header().follows_symlinks != 0) == options_.follow_symlinks;
-  }
-  if (!used_saved_snapshot_) {
-    take_snapshot(source_, state_, options_.follow_symlinks, tree.get(), progress);
-    tree = state_.open_tree();
-    malloc_trim(0);
-  }
-  snapshots_ = std::make_unique<Snapshots>(source_, state_, options_.follow_symlinks, std::move(tree));
+void Daemon::start() {
+  if (const auto mounted = mount_at(options_.mountpoint)) mounted_device_ = mounted->device;
+  start_serving();
+  check_answers();
+  kernel_->pages().attach(options_.mountpoint);
+  widen_readahead();
+  start_tracking();
+  control_ = std::make_unique<ControlServer>(state_.socket_path(),
+                                             [this](const auto& request) { return control(request); });
+  house_ = std::thread([this] { keep_house(); });
 }
 
-void Daemon::mount() {
-  FileDescriptor device = mount_fuse({options_.source, options_.mountpoint, options_.allow_other});
-  try {
-    start_serving(std::move(device));
-    check_answers();
-    kernel_->pages().attach(options_.mountpoint);
-    widen_readahead();
-    start_tracking();
-    control_ = std::make_unique<ControlServer>(state_.socket_path(),
-                                               [this](const auto& request) { return control(request); });
-    house_ = std::thread([this] { keep_house(); });
-    state_.keep();
-  } catch (...) {
-    winnow::unmount(options_.mountpoint, UnmountKind::kForce);
-    throw;
-  }
-}
-
-void Daemon::start_serving(FileDescriptor device) {
+void Daemon::start_serving() {
   const bool answer_opens = options_.track == TrackMode::kOpen ||
                             (options_.track == TrackMode::kAuto && !AccessTracker::is_permitted());
+  const int device = inheritance_.device.get();
+  // Of their own: a notification can wait for a page that a READ has locked.
   notifications_ =
       std::make_unique<WorkerPool>(WorkerPool::Options{.name = "winnow-notify", .max_threads = 2});
-  kernel_ = std::make_unique<FuseKernelCache>(device.get());
+  kernel_ = std::make_unique<FuseKernelCache>(device);
   pages_ = std::make_unique<PageTier>(*kernel_, *snapshots_, *notifications_, options_.memory_bytes,
-                                      std::make_unique<Lru>());
+                                      std::make_unique<Lru>(), page_counts_);
+  if (inheritance_.succeeds) pages_->assume_all_served();
   PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
   reads_ = std::make_unique<ReadPath>(source_, *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
   filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
   filesystem_->generated().add("status.json", [this] { return to_json(gather()); });
   filesystem_->generated().add("metrics", [this] { return to_metrics(gather()); });
-  device_ = std::make_unique<FuseDevice>(std::move(device), *filesystem_, options_.page_cache);
-  session_ = std::make_unique<FuseSession>(
-      SessionOptions{.answer_opens = answer_opens, .use_page_cache = options_.page_cache}, *filesystem_,
-      *device_);
+  device_ = std::make_unique<FuseDevice>(std::move(inheritance_.device), *filesystem_, options_.page_cache,
+                                         memory_);
+  session_ = std::make_unique<FuseSession>(SessionOptions{.answer_opens = answer_opens,
+                                                          .use_page_cache = options_.page_cache,
+                                                          .succeeds = inheritance_.succeeds},
+                                           *filesystem_, *device_);
   if (answer_opens) track_in_force_ = TrackMode::kOpen;
   session_->start();
   watcher_ = std::thread([this] {
@@ -152,13 +141,15 @@ void Daemon::start_tracking() {
   track_reason_ = why;
 }
 
-void Daemon::run() {
+Daemon::End Daemon::run() {
   pollfd watched[] = {{ended_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
-  while (true) {
-    if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
-    if (watched[0].revents != 0) return;
+  while (watched[0].revents == 0) {
+    if (poll(watched, 2, -1) < 0 && errno != EINTR) break;
     if (watched[1].revents != 0) handle_signal();
   }
+  // The kernel ends an unmounted connection and an aborted one alike; the mount table tells them apart.
+  const auto mounted = mount_at(options_.mountpoint);
+  return mounted && mounted->device == mounted_device_ ? End::kAborted : End::kUnmounted;
 }
 
 void Daemon::handle_signal() {
@@ -180,9 +171,8 @@ void Daemon::end_by_force() {
   winnow::unmount(options_.mountpoint, UnmountKind::kForce);
   pollfd ended{ended_.get(), POLLIN, 0};
   if (poll(&ended, 1, 1000) > 0) return;
-  unlink(state_.socket_path().c_str());
   spdlog::shutdown();
-  _exit(1);  // closes the device, which fails what still waits
+  _exit(holder_protocol::kExitUnmounted);  // the holder ends too, and with it what still waits
 }
 
 void Daemon::unmount(UnmountKind kind) {
@@ -203,6 +193,7 @@ void Daemon::unmount(UnmountKind kind) {
 nlohmann::json Daemon::control(const nlohmann::json& request) {
   const std::string command = request.value("command", "");
   if (command == "refresh") return refresh();
+  if (command == "invalidate" && test_hook("WINNOW_TEST_INVALIDATE") != nullptr) return invalidate(request);
   if (command == "unmount") {
     const std::string kind = request.value("kind", "plain");
     unmount(kind == "lazy"    ? UnmountKind::kLazy
@@ -212,6 +203,13 @@ nlohmann::json Daemon::control(const nlohmann::json& request) {
   }
   throw StartupError("this daemon (" + std::string(kVersion) + ") does not know the command '" + command +
                      "'");
+}
+
+// For tests only: a notification for a page that a READ may have locked.
+nlohmann::json Daemon::invalidate(const nlohmann::json& request) {
+  const NodeId node{request.value("node", std::uint64_t{0})};
+  notifications_->submit(WorkerPool::Urgency::kDemand, 0, [this, node] { kernel_->invalidate_node(node); });
+  return nlohmann::json::object();
 }
 
 nlohmann::json Daemon::refresh() {
@@ -299,7 +297,14 @@ StatusFacts Daemon::gather() const {
   facts.mountpoint = options_.mountpoint;
   facts.state_dir = state_.path();
   facts.control_socket = state_.socket_path();
-  facts.pid = getpid();
+  facts.worker_pid = getpid();
+  facts.holder_pid = memory_.holder_pid;
+  facts.deaths = memory_.deaths;
+  facts.crashes = memory_.crashes;
+  facts.hangs = memory_.hangs;
+  facts.remounts = memory_.remounts;
+  facts.poisoned_answers = memory_.poisoned_answers;
+  facts.can_resend = memory_.can_resend != 0;
   facts.uptime_seconds = std::chrono::duration<double>(Clock::now() - started_at_).count();
   facts.snapshot_taken_at = header.taken_at;
   facts.files = header.files;
@@ -328,6 +333,8 @@ StatusFacts Daemon::gather() const {
   facts.requests = device_->requests().by_kind();
   facts.queued_notifications = notifications_->waiting();
   facts.daemon_resident_bytes = own_resident_bytes();
+  facts.daemon_high_water_bytes = own_high_water_bytes();
+  facts.worker_bound_bytes = worker_bound_bytes(tree->catalogue().bytes());
   facts.daemon_cpu_seconds = own_cpu_seconds();
   return facts;
 }

@@ -1,4 +1,4 @@
-// A running mount: all its parts, wired. Construct it (scans or maps the catalogue), mount(), then run()
+// A served mount: all its parts, wired. Construct it (maps the catalogue), start(), then run()
 // until somebody unmounts or signals. SIGTERM and SIGINT unmount, a second one by force.
 #pragma once
 
@@ -24,31 +24,39 @@
 #include "fs/snapshots.h"
 #include "fs/state_dir.h"
 #include "fs/status.h"
+#include "fs/survival_memory.h"
 
 namespace winnow {
 
 class Daemon {
  public:
-  // Throws StartupError. Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it starts.
-  explicit Daemon(MountOptions options, ScanProgress& progress);
+  struct Inheritance {
+    FileDescriptor device;
+    FileDescriptor memory;  // of SurvivalMemory and the ledger
+    FileDescriptor lock;    // of the state directory
+    bool succeeds = false;  // a worker before this one served the mount
+  };
+  enum class End { kUnmounted, kAborted };  // aborted: cut off from outside, but still mounted
+
+  // Maps the snapshot. Throws StartupError. Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it
+  // starts.
+  Daemon(MountOptions options, Inheritance inheritance, SurvivalMemory& memory);
   ~Daemon();
 
-  void mount();  // returns when the mount answers; throws StartupError, nothing is mounted then
-  void run();    // returns when the mount is gone
+  void start();  // returns when the mount answers; throws StartupError
+  End run();     // returns when there is nothing to serve any more
 
-  bool used_saved_snapshot() const { return used_saved_snapshot_; }
   const Snapshots& snapshots() const { return *snapshots_; }
-  const std::string& log_path() const { return log_path_; }
 
  private:
-  void open_snapshot(ScanProgress& progress);
-  void start_serving(FileDescriptor device);
+  void start_serving();
   void start_tracking();
   void check_answers() const;
   void widen_readahead() const;
 
   nlohmann::json control(const nlohmann::json& request);
   nlohmann::json refresh();
+  nlohmann::json invalidate(const nlohmann::json& request);
   void unmount(UnmountKind kind);
   void tell_kernel(const KernelChanges& changes);
   void keep_house();  // refreshes and audits, until told to stop
@@ -59,11 +67,13 @@ class Daemon {
 
   const MountOptions options_;
   const std::chrono::steady_clock::time_point started_at_ = std::chrono::steady_clock::now();
-  std::string log_path_;
+  Inheritance inheritance_;
+  SurvivalMemory& memory_;
   DirectorySource source_;
   StateDir state_;
+  PageCounts page_counts_;
   std::unique_ptr<Snapshots> snapshots_;
-  bool used_saved_snapshot_ = false;
+  std::string mounted_device_;  // "major:minor" of the mount
   ScanProgress refresh_progress_;
 
   std::unique_ptr<WorkerPool> notifications_;

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 #include "fs/fuse_protocol.h"
+#include "fs/test_hooks.h"
 
 namespace winnow {
 
@@ -37,14 +39,19 @@ fuse_protocol::StatxOut statx_out(const Attributes& attributes) {
 
 }  // namespace
 
-FuseDevice::FuseDevice(FileDescriptor fd, Filesystem& filesystem, bool use_page_cache)
-    : fd_(std::move(fd)), filesystem_(filesystem), use_page_cache_(use_page_cache) {}
+FuseDevice::FuseDevice(FileDescriptor fd, Filesystem& filesystem, bool use_page_cache, SurvivalMemory& memory)
+    : fd_(std::move(fd)),
+      filesystem_(filesystem),
+      use_page_cache_(use_page_cache),
+      memory_(memory),
+      notes_(memory) {}
 
 ssize_t FuseDevice::receive(void* buffer, std::size_t size) {
   while (true) {
     const ssize_t got = ::read(fd_.get(), buffer, size);
     if (got < static_cast<ssize_t>(sizeof(fuse_in_header))) return got;
-    if (!answer(buffer, static_cast<std::size_t>(got))) return got;
+    const auto bytes = static_cast<std::size_t>(got);
+    if (!answer(buffer, bytes) && !hold_back(buffer, bytes)) return got;
   }
 }
 
@@ -52,21 +59,63 @@ bool FuseDevice::answer(const void* request, std::size_t size) {
   const auto* header = static_cast<const fuse_in_header*>(request);
   requests_.add(header->opcode);
   switch (header->opcode) {
+    case FUSE_FORGET:
+    case FUSE_BATCH_FORGET:
+      return false;   // never answered, never sent again
     case FUSE_IOCTL:  // Python's open() asks each file whether it is a terminal
       reply(header->unique, ENOTTY, nullptr, 0);
       return true;
     case FUSE_INTERRUPT:  // readers of regular files do not expect EINTR; the kernel then stops asking
       reply(header->unique, ENOSYS, nullptr, 0);
       return true;
-    case fuse_protocol::kStatx:
-      answer_statx(request);
-      return true;
     case FUSE_INIT:
       note_init(request, size);
       return false;
     default:
-      return false;
+      break;
   }
+  if (notes_.verdict(header->unique) == RequestNotes::Verdict::kPoisoned) {
+    ++memory_.poisoned_answers;
+    notes_.clear(header->unique);
+    reply(header->unique, EIO, nullptr, 0);
+    return true;
+  }
+  notes_.begin(header->unique);
+  if (header->opcode != fuse_protocol::kStatx) return false;
+  answer_statx(request);
+  return true;
+}
+
+// Suspects are served one at a time, so that a second crash shows which of them it was.
+bool FuseDevice::hold_back(const void* request, std::size_t size) {
+  const auto* header = static_cast<const fuse_in_header*>(request);
+  if (notes_.verdict(header->unique) != RequestNotes::Verdict::kSuspect) return false;
+  const std::lock_guard lock(suspects_mutex_);
+  if (active_ == 0) {
+    active_ = header->unique;
+    return false;
+  }
+  notes_.end(header->unique);
+  const auto* bytes = static_cast<const std::byte*>(request);
+  held_.emplace_back(bytes, bytes + size);
+  return true;
+}
+
+void FuseDevice::finished(std::uint64_t unique) {
+  notes_.end(unique);
+  if (unique == 0 || unique != active_) return;
+  notes_.clear(unique);
+  Request next;
+  {
+    const std::lock_guard lock(suspects_mutex_);
+    active_ = 0;
+    if (held_.empty()) return;
+    next = std::move(held_.front());
+    held_.pop_front();
+    active_ = reinterpret_cast<const fuse_in_header*>(next.data())->unique;
+  }
+  notes_.begin(active_);
+  process_released_(std::move(next));
 }
 
 void FuseDevice::answer_statx(const void* request) {
@@ -80,18 +129,45 @@ void FuseDevice::answer_statx(const void* request) {
 void FuseDevice::note_init(const void* request, std::size_t size) {
   const auto* header = static_cast<const fuse_in_header*>(request);
   const auto* init = reinterpret_cast<const fuse_init_in*>(header + 1);
-  kernel_minor_ = init->minor;
   const bool extended = size >= sizeof *header + sizeof *init && (init->flags & FUSE_INIT_EXT) != 0;
   offered_flags2_ = extended ? init->flags2 : 0;
   init_unique_ = header->unique;
+  if (replaying_ || size > sizeof memory_.init) return;
+  std::memcpy(memory_.init, request, size);
+  memory_.can_resend =
+      (offered_flags2_ & fuse_protocol::kHasResend2) != 0 && test_hook("WINNOW_TEST_NO_RESEND") == nullptr;
+  memory_.init_size = static_cast<std::uint32_t>(size);
+}
+
+FuseDevice::Request FuseDevice::take_saved_init() {
+  if (memory_.init_answered == 0) return {};
+  const auto* saved = reinterpret_cast<const std::byte*>(memory_.init);
+  Request request(saved, saved + memory_.init_size);
+  replaying_ = true;
+  note_init(request.data(), request.size());
+  return request;
+}
+
+bool FuseDevice::resend() {
+  fuse_out_header header{};
+  header.len = sizeof header;
+  header.error = fuse_protocol::kNotifyResend;
+  return write(fd_.get(), &header, sizeof header) == sizeof header;
 }
 
 ssize_t FuseDevice::send(iovec* parts, int count) {
   const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
-  if (count > 1 && header->error == 0 && header->unique != 0 && header->unique == init_unique_) {
-    add_init_flags(parts[1]);
+  const bool answers_init = header->unique != 0 && header->unique == init_unique_;
+  if (answers_init && replaying_.exchange(false)) return header->len;  // the kernel had its answer long ago
+  if (answers_init && count > 1 && header->error == 0) add_init_flags(parts[1]);
+  const std::uint64_t unique = header->unique;
+  const ssize_t written = writev(fd_.get(), parts, count);
+  if (answers_init && written > 0) {
+    memory_.init_answered = 1;
+    init_unique_ = 0;
   }
-  return writev(fd_.get(), parts, count);
+  finished(unique);
+  return written;
 }
 
 void FuseDevice::add_init_flags(const iovec& reply) {
@@ -103,16 +179,16 @@ void FuseDevice::add_init_flags(const iovec& reply) {
   if (granted == 0) return;
   init->flags |= FUSE_INIT_EXT;
   init->flags2 |= granted;
-  allows_idmap_ = (granted & fuse_protocol::kAllowIdmap2) != 0;
 }
 
-void FuseDevice::reply(std::uint64_t unique, int error, const void* body, std::size_t size) const {
+void FuseDevice::reply(std::uint64_t unique, int error, const void* body, std::size_t size) {
   fuse_out_header header{};
   header.len = static_cast<std::uint32_t>(sizeof header + size);
   header.error = -error;
   header.unique = unique;
   const iovec parts[] = {{&header, sizeof header}, {const_cast<void*>(body), size}};
   (void)!writev(fd_.get(), parts, size > 0 ? 2 : 1);  // ENOENT: the kernel gave up on the request
+  finished(unique);
 }
 
 }  // namespace winnow

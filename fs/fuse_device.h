@@ -1,6 +1,7 @@
 // The FUSE device descriptor, and all we do with it beside libfuse 3.14: counting requests, answering the
-// kinds libfuse does not know or that must cost least (STATX, IOCTL), and adding flags to the INIT reply.
-// libfuse reads and writes through this. Thread-safe.
+// kinds libfuse does not know or that must cost least (STATX, IOCTL), adding flags to the INIT reply, and,
+// for a worker that takes over, replaying INIT and having the kernel send again what its predecessor had
+// taken. libfuse reads and writes through this. Thread-safe.
 #pragma once
 
 #include <sys/uio.h>
@@ -8,19 +9,27 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <vector>
 
 #include "cache/file_descriptor.h"
 #include "fs/filesystem.h"
 #include "fs/request_counts.h"
+#include "fs/request_notes.h"
+#include "fs/survival_memory.h"
 
 namespace winnow {
 
 class FuseDevice {
  public:
-  FuseDevice(FileDescriptor fd, Filesystem& filesystem, bool use_page_cache);
+  using Request = std::vector<std::byte>;
+
+  // `memory` outlives this.
+  FuseDevice(FileDescriptor fd, Filesystem& filesystem, bool use_page_cache, SurvivalMemory& memory);
 
   int fd() const { return fd_.get(); }
-  int release() { return fd_.release(); }
   const RequestCounts& requests() const { return requests_; }
 
   // The next request that is libfuse's to answer; -1 with errno as read(2) gives it.
@@ -28,24 +37,36 @@ class FuseDevice {
   // A reply of libfuse's.
   ssize_t send(iovec* parts, int count);
 
-  std::uint32_t kernel_minor() const { return kernel_minor_; }
-  bool allows_idmap() const { return allows_idmap_; }
+  // The INIT a predecessor answered, to be processed again; its reply is swallowed. Empty if there was none.
+  Request take_saved_init();
+  // Has the kernel send again what was taken and not answered. False if it cannot (before 6.9).
+  bool resend();
+  // Where requests go that had to wait until a suspect before them was answered.
+  void on_released(std::function<void(Request)> process) { process_released_ = std::move(process); }
 
  private:
   bool answer(const void* request, std::size_t size);  // true if it was ours to answer
+  bool hold_back(const void* request, std::size_t size);
   void answer_statx(const void* request);
   void note_init(const void* request, std::size_t size);
   void add_init_flags(const iovec& reply);
-  void reply(std::uint64_t unique, int error, const void* body, std::size_t size) const;
+  void reply(std::uint64_t unique, int error, const void* body, std::size_t size);
+  void finished(std::uint64_t unique);
 
   FileDescriptor fd_;
   Filesystem& filesystem_;
   const bool use_page_cache_;
+  SurvivalMemory& memory_;
+  RequestNotes notes_;
   RequestCounts requests_;
+  std::function<void(Request)> process_released_;
   std::atomic<std::uint64_t> init_unique_{0};
+  std::atomic<bool> replaying_{false};
   std::atomic<std::uint32_t> offered_flags2_{0};
-  std::atomic<std::uint32_t> kernel_minor_{0};
-  std::atomic<bool> allows_idmap_{false};
+
+  std::mutex suspects_mutex_;             // guards the two below
+  std::atomic<std::uint64_t> active_{0};  // the suspect being served
+  std::deque<Request> held_;              // suspects waiting for it
 };
 
 // Attributes live this long in the kernel; what changes is told by notifications.

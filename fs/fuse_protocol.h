@@ -9,7 +9,10 @@ namespace winnow::fuse_protocol {
 
 inline constexpr std::uint32_t kStatx = 52;
 
+inline constexpr int kNotifyResend = 7;
+
 // INIT flags, bits 32 to 63.
+inline constexpr std::uint32_t kHasResend2 = 1u << (39 - 32);
 inline constexpr std::uint32_t kDirectIoAllowMmap2 = 1u << (36 - 32);
 inline constexpr std::uint32_t kAllowIdmap2 = 1u << (40 - 32);
 

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <memory>
 
+#include "fs/test_hooks.h"
+
 namespace winnow {
 
 namespace {
@@ -55,6 +57,7 @@ void on_init(void* userdata, fuse_conn_info* connection) {
 }
 
 void on_lookup(fuse_req_t req, fuse_ino_t folder, const char* name) {
+  crash_if_wanted(name);
   const auto found = core(req).lookup(NodeId{folder}, name);
   if (found) {
     const fuse_entry_param entry = to_entry(found.value());
@@ -308,12 +311,27 @@ FuseSession::~FuseSession() {
   fuse_session_destroy(session_);
 }
 
+void FuseSession::process(FuseDevice::Request request) {
+  fuse_buf buffer{};
+  buffer.size = request.size();
+  buffer.mem = request.data();
+  fuse_session_process_buf(session_, &buffer);
+}
+
 void FuseSession::start() {
+  device_.on_released([this](FuseDevice::Request request) {
+    released_.submit(WorkerPool::Urgency::kDemand, 0,
+                     [this, request = std::move(request)]() mutable { process(std::move(request)); });
+  });
+  // Before any thread reads: until libfuse has seen an INIT it refuses all else.
+  FuseDevice::Request init = device_.take_saved_init();
+  if (!init.empty()) process(std::move(init));
   running_threads_ = options_.threads;
   for (unsigned i = 0; i < options_.threads; ++i) {
     threads_.emplace_back([this] { serve(); });
     pthread_setname_np(threads_.back().native_handle(), "winnow-serve");
   }
+  if (options_.succeeds) device_.resend();
 }
 
 void FuseSession::serve() {

@@ -17,6 +17,7 @@ namespace winnow {
 struct SessionOptions {
   bool answer_opens = false;   // OPEN is answered and counted, instead of refused once for all
   bool use_page_cache = true;  // false needs answer_opens: each READ then comes to us
+  bool succeeds = false;       // a worker before this one served the mount
   unsigned threads = 4;
 };
 
@@ -26,8 +27,9 @@ class FuseSession {
   FuseSession(SessionOptions options, Filesystem& filesystem, FuseDevice& device);
   ~FuseSession();
 
-  void start();  // begins to serve, in threads of its own
-  void wait();   // returns when the kernel has closed the connection
+  // Begins to serve, in threads of its own; goes on where a predecessor ended.
+  void start();
+  void wait();  // returns when the kernel has closed the connection
   bool ended() const { return running_threads_ == 0; }
 
   const SessionOptions& options() const { return options_; }
@@ -36,6 +38,7 @@ class FuseSession {
 
  private:
   void serve();
+  void process(FuseDevice::Request request);
 
   const SessionOptions options_;
   Filesystem& filesystem_;
@@ -43,6 +46,7 @@ class FuseSession {
   fuse_session* session_ = nullptr;
   std::vector<std::thread> threads_;
   std::atomic<unsigned> running_threads_{0};
+  WorkerPool released_{{.name = "winnow-redo", .max_threads = 1}};  // processes what had to wait
 };
 
 }  // namespace winnow

@@ -24,6 +24,8 @@ int run(std::vector<std::string> words) {
   winnow::add_status_command(app);
   winnow::add_refresh_command(app);
   winnow::add_select_command(app);
+  winnow::add_upgrade_command(app);
+  winnow::add_serve_command(app);
   winnow::add_config_option(app);
   try {
     std::reverse(words.begin(), words.end());  // as CLI11 wants a vector

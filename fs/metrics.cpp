@@ -3,6 +3,7 @@
 #include <prometheus/metric_family.h>
 #include <prometheus/text_serializer.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "fs/status.h"
@@ -90,8 +91,19 @@ void add_daemon(Page& page, const StatusFacts& facts) {
   }
   page.gauge(metrics::kQueuedNotifications, static_cast<double>(facts.queued_notifications));
   page.gauge(metrics::kResident, static_cast<double>(facts.daemon_resident_bytes));
+  page.gauge(metrics::kResidentHighWater, static_cast<double>(facts.daemon_high_water_bytes));
+  page.gauge(metrics::kWorkerBound, static_cast<double>(facts.worker_bound_bytes));
   page.counter(metrics::kCpu, facts.daemon_cpu_seconds);
   page.gauge(metrics::kUptime, facts.uptime_seconds);
+}
+
+void add_survival(Page& page, const StatusFacts& facts) {
+  const std::uint64_t known = std::min(facts.deaths, facts.crashes + facts.hangs);
+  page.counter(metrics::kDeaths, {"how", "crash"}, static_cast<double>(facts.crashes));
+  page.counter(metrics::kDeaths, {"how", "hang"}, static_cast<double>(facts.hangs));
+  page.counter(metrics::kDeaths, {"how", "other"}, static_cast<double>(facts.deaths - known));
+  page.counter(metrics::kRemounts, static_cast<double>(facts.remounts));
+  page.counter(metrics::kPoisoned, static_cast<double>(facts.poisoned_answers));
 }
 
 }  // namespace
@@ -102,6 +114,7 @@ std::string to_metrics(const StatusFacts& facts) {
   add_memory(page, facts);
   add_reads(page, facts);
   add_daemon(page, facts);
+  add_survival(page, facts);
   return page.text();
 }
 

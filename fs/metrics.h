@@ -48,6 +48,13 @@ inline constexpr Metric kFetchTimeouts{"winnow_fetch_timeouts_total",
 inline constexpr Metric kRequests{"winnow_fuse_requests_total", "Requests of the kernel; label kind."};
 inline constexpr Metric kQueuedNotifications{"winnow_queued_notifications", "Notifications not yet sent."};
 inline constexpr Metric kResident{"winnow_daemon_resident_bytes", "The daemon's resident memory."};
+inline constexpr Metric kResidentHighWater{"winnow_daemon_high_water_bytes", "The most it ever was."};
+inline constexpr Metric kWorkerBound{"winnow_daemon_bound_bytes", "What the daemon's own memory may be."};
+inline constexpr Metric kDeaths{"winnow_worker_deaths_total",
+                                "Workers that died; label how: crash, hang, other."};
+inline constexpr Metric kRemounts{"winnow_remounts_total", "Times a cut-off mount was mounted anew."};
+inline constexpr Metric kPoisoned{"winnow_poisoned_requests_total",
+                                  "Requests that crashed two workers and got an error."};
 inline constexpr Metric kCpu{"winnow_daemon_cpu_seconds_total", "The daemon's processor time."};
 inline constexpr Metric kUptime{"winnow_uptime_seconds", "Since the daemon started."};
 

@@ -1,7 +1,4 @@
 #include <fcntl.h>
-#include <spdlog/sinks/rotating_file_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,8 +9,16 @@
 #include <mutex>
 #include <thread>
 
+#include "cache/directory_source.h"
+#include "fs/access_tracker.h"
 #include "fs/commands.h"
-#include "fs/daemon.h"
+#include "fs/holder_lookup.h"
+#include "fs/mount_options.h"
+#include "fs/mount_table.h"
+#include "fs/mounting.h"
+#include "fs/snapshots.h"
+#include "fs/state_dir.h"
+#include "fs/survival.h"
 #include "fs/units.h"
 
 namespace winnow {
@@ -66,39 +71,68 @@ class ScanReport {
   std::thread thread_;
 };
 
-std::string age(std::int64_t taken_at) {
-  const std::int64_t seconds = std::max<std::int64_t>(0, std::time(nullptr) - taken_at);
-  if (seconds < 120) return std::to_string(seconds) + " s";
-  if (seconds < 7200) return std::to_string(seconds / 60) + " min";
-  if (seconds < 172800) return std::to_string(seconds / 3600) + " h";
-  return std::to_string(seconds / 86400) + " days";
+// All that must be there before a holder can begin: the snapshot, the mount, and the memory that outlives
+// workers.
+struct Prepared {
+  explicit Prepared(const MountOptions& options) : state(options.state_dir) {}
+  StateDir state;
+  FileDescriptor device;
+  FileDescriptor memory;
+};
+
+bool has_fitting_snapshot(const StateDir& state, const Source& source, bool follow_symlinks) {
+  if (!state.has_catalogue()) return false;
+  const auto tree = state.open_tree();
+  state.check_source(*tree, source.identity());
+  return (tree->catalogue().header().follows_symlinks != 0) == follow_symlinks;
 }
 
-std::string mounted_message(const MountOptions& options, const Daemon& daemon) {
-  const auto tree = daemon.snapshots().tree();
-  const auto& header = tree->catalogue().header();
-  std::string text = "mounted " + options.source + " on " + options.mountpoint + ": " +
-                     std::to_string(header.files) + " files, " + format_size(header.total_bytes);
-  if (daemon.used_saved_snapshot()) {
-    text += "; as of a snapshot " + age(header.taken_at) + " old (winnow refresh " + options.mountpoint +
-            " brings in what changed since)";
+void take_first_snapshot(Source& source, const StateDir& state, bool follow_symlinks) {
+  ScanProgress progress;
+  const ScanReport report(progress);
+  const auto previous = state.has_catalogue() ? state.open_tree() : nullptr;
+  take_snapshot(source, state, follow_symlinks, previous.get(), progress);
+}
+
+// What a holder and worker that were killed together have left.
+void clear_dead_mount(const std::string& path) {
+  const std::string mountpoint = resolve_mountpoint(path);
+  const auto mounted = mount_at(mountpoint);
+  if (!mounted || mounted->type != "fuse.winnow" || !is_dead_mount(mountpoint) || find_holder(mountpoint))
+    return;
+  if (unmount(mountpoint, UnmountKind::kPlain) != 0) unmount(mountpoint, UnmountKind::kLazy);
+}
+
+std::unique_ptr<Prepared> prepare(MountOptions& options) {
+  if (options.track == TrackMode::kFanotify && !AccessTracker::is_permitted()) {
+    throw StartupError("--track fanotify is not possible here; it needs CAP_SYS_ADMIN, or use --track open");
   }
-  const LeftOut left_out = tree->catalogue().left_out();
-  const std::uint64_t count = left_out.special + left_out.unreadable + left_out.reserved + left_out.links;
-  if (count > 0) text += "; " + std::to_string(count) + " names left out (winnow status tells why)";
-  return text;
+  auto prepared = std::make_unique<Prepared>(options);
+  DirectorySource source(options.source, options.follow_symlinks);
+  options.used_saved_snapshot = has_fitting_snapshot(prepared->state, source, options.follow_symlinks);
+  if (!options.used_saved_snapshot) take_first_snapshot(source, prepared->state, options.follow_symlinks);
+  save(options, prepared->state.options_path());
+  prepared->memory = make_survival_memory();
+  holder_program();  // is it there?
+  prepared->device = mount_fuse({options.source, options.mountpoint, options.allow_other});
+  return prepared;
 }
 
-void log_to_stderr(const std::string& level) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("winnow"));
-  spdlog::set_level(spdlog::level::from_str(level));
-}
-
-void log_to_file(const std::string& path, const std::string& level) {
-  spdlog::drop_all();
-  spdlog::set_default_logger(spdlog::rotating_logger_mt("winnow", path, 4 << 20, 2));
-  spdlog::set_level(spdlog::level::from_str(level));
-  spdlog::flush_on(spdlog::level::info);
+// This process goes on as the holder.
+[[noreturn]] void become_holder(const MountOptions& options, Prepared& prepared, int ready) {
+  std::vector<std::string> words =
+      holder_words(options, prepared.device.get(), prepared.memory.get(), prepared.state.lock_fd());
+  words.push_back("ready=" + std::to_string(ready));
+  for (const int fd : {prepared.device.get(), prepared.memory.get(), prepared.state.lock_fd(), ready}) {
+    if (fd >= 0) fcntl(fd, F_SETFD, 0);
+  }
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  execv(arguments[0], arguments.data());
+  const int error = errno;
+  unmount(options.mountpoint, UnmountKind::kLazy);
+  throw StartupError(words[0] + " cannot be run: " + errno_text(error));
 }
 
 void close_terminal() {
@@ -106,58 +140,28 @@ void close_terminal() {
   for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) dup2(null.get(), fd);
 }
 
-std::unique_ptr<Daemon> prepare(const MountOptions& options) {
-  ScanProgress progress;
-  const ScanReport report(progress);
-  return std::make_unique<Daemon>(options, progress);
-}
-
-void run_in_foreground(const MountOptions& options) {
-  log_to_stderr(options.log_level);
-  const auto daemon = prepare(options);
-  daemon->mount();
-  std::cout << mounted_message(options, *daemon) << std::endl;
-  daemon->run();
-}
-
-// In the child: everything up to the mount that answers, then off the terminal. The message and its first
-// byte,
-// '+' or '-', go to the parent.
-[[noreturn]] void run_in_background(const MountOptions& options, FileDescriptor to_parent) {
-  const auto tell = [&](char sign, const std::string& text) {
-    const std::string message = sign + text;
-    (void)!write(to_parent.get(), message.data(), message.size());
-    to_parent.reset();
-  };
-  int status = 0;
+// In the child. Whoever fails, this or the first worker, says so to the parent: '-' and a sentence.
+[[noreturn]] void run_in_background(MountOptions& options, FileDescriptor to_parent) {
   try {
-    log_to_stderr("warn");
-    const auto daemon = prepare(options);
-    log_to_file(daemon->log_path(), options.log_level);  // before threads that log are started
-    daemon->mount();
+    const auto prepared = prepare(options);
     setsid();
     (void)!chdir("/");
-    const std::string message = mounted_message(options, *daemon);
-    spdlog::info("winnow {} {}", WINNOW_VERSION, message);
     close_terminal();
-    tell('+', message);
-    daemon->run();
-    spdlog::info("unmounted {}", options.mountpoint);
+    become_holder(options, *prepared, to_parent.get());
   } catch (const std::exception& error) {
-    tell('-', error.what());
-    status = 1;
+    const std::string message = std::string("-") + error.what();
+    (void)!write(to_parent.get(), message.data(), message.size());
   }
-  spdlog::shutdown();
-  _exit(status);
+  _exit(1);
 }
 
-void start_in_background(const MountOptions& options) {
+void start_in_background(MountOptions& options) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw StartupError("no pipe: " + errno_text(errno));
   FileDescriptor from_child(ends[0]);
   FileDescriptor to_parent(ends[1]);
   const pid_t child = fork();
-  if (child < 0) throw StartupError("no process for the daemon: " + errno_text(errno));
+  if (child < 0) throw StartupError("no process for the holder: " + errno_text(errno));
   if (child == 0) {
     from_child.reset();
     run_in_background(options, std::move(to_parent));
@@ -167,8 +171,9 @@ void start_in_background(const MountOptions& options) {
   to_parent.reset();
   std::string message;
   char buffer[512];
-  for (ssize_t n; (n = read(from_child.get(), buffer, sizeof buffer)) > 0;)
+  for (ssize_t n; (n = read(from_child.get(), buffer, sizeof buffer)) > 0;) {
     message.append(buffer, static_cast<std::size_t>(n));
+  }
   if (!message.empty() && message[0] == '+') {
     std::cout << message.substr(1) << std::endl;
     return;
@@ -176,9 +181,7 @@ void start_in_background(const MountOptions& options) {
   int status = 0;
   waitpid(child, &status, 0);
   if (!message.empty()) throw StartupError(message.substr(1));
-  throw StartupError(
-      "the daemon ended while it started" +
-      (WIFSIGNALED(status) ? std::string(" (") + strsignal(WTERMSIG(status)) + ")" : std::string()));
+  throw StartupError("the daemon ended while it started; " + options.state_dir + "/winnow.log may tell why");
 }
 
 // What the command line holds as text until the machine is known.
@@ -186,6 +189,7 @@ struct MountWords {
   std::string memory = "25%";
   std::string refresh = "off";
   std::string source_timeout = "60s";
+  std::string watchdog = "30s";
   std::string umask = "0";
   std::string track = "auto";
   std::string page_cache = "on";
@@ -195,6 +199,7 @@ void apply(const MountWords& words, MountOptions& options) {
   options.memory_bytes = parse_size(words.memory, machine_memory());
   options.refresh = parse_duration(words.refresh);
   options.source_timeout = parse_duration(words.source_timeout);
+  options.watchdog = parse_duration(words.watchdog);
   options.ownership.umask = static_cast<std::uint32_t>(std::stoul(words.umask, nullptr, 8));
   options.page_cache = words.page_cache == "on";
   options.track = parse_track_mode(words.track);
@@ -292,18 +297,29 @@ void add_mount_command(CLI::App& app) {
       ->envname("WINNOW_PAGE_CACHE")
       ->check(CLI::IsMember({"on", "off"}))
       ->capture_default_str();
+  command
+      ->add_option("--watchdog", words->watchdog,
+                   "Replace a worker that gives no sign of life for so long; off: never")
+      ->envname("WINNOW_WATCHDOG")
+      ->check(duration_check())
+      ->capture_default_str();
+  command
+      ->add_option("--max-restarts", options->max_restarts,
+                   "Workers that may die without a calm minute between, before reads get EIO")
+      ->envname("WINNOW_MAX_RESTARTS")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
   command->add_option("--log-level", options->log_level, "debug, info, warn or error")
       ->envname("WINNOW_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))
       ->capture_default_str();
   command->callback([options, words] {
     apply(*words, *options);
+    clear_dead_mount(options->mountpoint);
     validate(*options);
-    if (options->foreground) {
-      run_in_foreground(*options);
-    } else {
-      start_in_background(*options);
-    }
+    if (!options->foreground) return start_in_background(*options);
+    const auto prepared = prepare(*options);
+    become_holder(*options, *prepared, -1);
   });
 }
 

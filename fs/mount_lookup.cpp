@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "cache/result.h"
+#include "fs/holder_lookup.h"
 #include "fs/mounting.h"
 
 namespace winnow {
@@ -30,6 +31,12 @@ nlohmann::ordered_json read_status(const std::string& mountpoint) {
     if (is_dead_mount(mountpoint)) {
       throw StartupError("the mount at " + mountpoint +
                          " is dead: its daemon is gone; clear it with winnow unmount " + mountpoint);
+    }
+    if (error == EIO && find_holder(mountpoint)) {
+      throw StartupError("the mount at " + mountpoint +
+                         " gave up after too many deaths of its worker; "
+                         "winnow status --restart " +
+                         mountpoint + " starts it again");
     }
     throw StartupError("the mount at " + mountpoint + " cannot be asked: " + errno_text(error) +
                        "; run as the user who mounted it, or mount with --allow-other");

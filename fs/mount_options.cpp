@@ -6,8 +6,12 @@
 #include <climits>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "cache/result.h"
+#include "fs/checked_file.h"
 #include "fs/mounting.h"
 #include "fs/state_dir.h"
 #include "fs/units.h"
@@ -55,6 +59,67 @@ std::string resolve_source(const std::string& source) {
 }
 
 }  // namespace
+
+void save(const MountOptions& options, const std::string& path) {
+  nlohmann::json json = {{"source", options.source},
+                         {"mountpoint", options.mountpoint},
+                         {"state_dir", options.state_dir},
+                         {"memory_bytes", options.memory_bytes},
+                         {"track", to_string(options.track)},
+                         {"refresh_ms", options.refresh.count()},
+                         {"source_timeout_ms", options.source_timeout.count()},
+                         {"follow_symlinks", options.follow_symlinks},
+                         {"allow_other", options.allow_other},
+                         {"page_cache", options.page_cache},
+                         {"foreground", options.foreground},
+                         {"log_level", options.log_level},
+                         {"watchdog_ms", options.watchdog.count()},
+                         {"max_restarts", options.max_restarts},
+                         {"used_saved_snapshot", options.used_saved_snapshot},
+                         {"umask", options.ownership.umask}};
+  if (options.ownership.uid) json["uid"] = *options.ownership.uid;
+  if (options.ownership.gid) json["gid"] = *options.ownership.gid;
+  CheckedFile file(path);
+  // Paths may hold any bytes, and must come back as they were: as numbers, since JSON holds only UTF-8.
+  for (const char* key : {"source", "mountpoint", "state_dir"}) {
+    const std::string text = json[key];
+    json[key] = std::vector<unsigned char>(text.begin(), text.end());
+  }
+  const std::string text = json.dump();
+  file.write(text.data(), text.size());
+  file.commit();
+}
+
+MountOptions load_mount_options(const std::string& path) {
+  std::ifstream file(path);
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  if (!json.is_object())
+    throw StartupError("state file " + path + " is missing or damaged; unmount and mount again");
+  const auto bytes = [&](const char* key) {
+    const auto found = json.value(key, std::vector<unsigned char>());
+    return std::string(found.begin(), found.end());
+  };
+  MountOptions options;
+  options.source = bytes("source");
+  options.mountpoint = bytes("mountpoint");
+  options.state_dir = bytes("state_dir");
+  options.memory_bytes = json.value("memory_bytes", machine_memory() / 4);
+  options.track = parse_track_mode(json.value("track", "auto"));
+  options.refresh = std::chrono::milliseconds(json.value("refresh_ms", 0L));
+  options.source_timeout = std::chrono::milliseconds(json.value("source_timeout_ms", 60'000L));
+  options.follow_symlinks = json.value("follow_symlinks", false);
+  options.allow_other = json.value("allow_other", false);
+  options.page_cache = json.value("page_cache", true);
+  options.foreground = json.value("foreground", false);
+  options.log_level = json.value("log_level", "info");
+  options.watchdog = std::chrono::milliseconds(json.value("watchdog_ms", 30'000L));
+  options.max_restarts = json.value("max_restarts", 50);
+  options.used_saved_snapshot = json.value("used_saved_snapshot", false);
+  options.ownership.umask = json.value("umask", 0u);
+  if (json.contains("uid")) options.ownership.uid = json.value("uid", 0u);
+  if (json.contains("gid")) options.ownership.gid = json.value("gid", 0u);
+  return options;
+}
 
 void validate(MountOptions& options) {
   check_memory(options.memory_bytes);

@@ -28,8 +28,16 @@ struct MountOptions {
   bool page_cache = true;
   bool foreground = false;
   std::string log_level = "info";
+  std::chrono::milliseconds watchdog{30'000};  // zero: never
+  int max_restarts = 50;
+  bool used_saved_snapshot = false;  // found out while mounting
   OwnershipOptions ownership;
 };
+
+// As they are handed to a worker and its successors, also of later versions: unknown keys are ignored,
+// missing ones have their defaults. Throws StartupError.
+void save(const MountOptions& options, const std::string& path);
+MountOptions load_mount_options(const std::string& path);
 
 // Resolves the paths and fills the defaults. Throws StartupError.
 void validate(MountOptions& options);

@@ -2,21 +2,16 @@
 
 namespace winnow {
 
-namespace {
-
-// Bytes that may wait for their push. They are in no other budget, and without them a reader only asks again.
-constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
-
-}  // namespace
-
 PageTier::PageTier(KernelCache& kernel, const Snapshots& snapshots, WorkerPool& notifications,
-                   std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy)
+                   std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy,
+                   PageCounts& page_counts)
     : kernel_(kernel),
       snapshots_(snapshots),
       notifications_(notifications),
-      residency_(budget_bytes, std::move(policy)) {}
+      residency_(budget_bytes, std::move(policy), page_counts) {}
 
 bool PageTier::was_served(SampleId id) const {
+  if (all_served_) return true;
   const std::lock_guard lock(served_mutex_);
   return served_.get(value(id));
 }

@@ -30,13 +30,18 @@ struct PageTierCounts {
 
 class PageTier {
  public:
+  // Bytes that may wait for their push. They are in no other budget, and without them a reader only asks
+  // again.
+  static constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
+
   PageTier(KernelCache& kernel, const Snapshots& snapshots, WorkerPool& notifications,
-           std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy);
+           std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy, PageCounts& page_counts);
 
   void note_read(const FileRef& file, std::uint64_t bytes);  // the kernel was given these by a READ
   void note_open(NodeId id) { residency_.touch(sample_of(id)); }
   void note_forgotten(NodeId id) { residency_.forget(sample_of(id)); }
-  bool was_served(SampleId id) const;  // the kernel was ever given bytes of it, by this process
+  bool was_served(SampleId id) const;               // the kernel was ever given bytes of it
+  void assume_all_served() { all_served_ = true; }  // by a process before this one, which left no record
 
   struct Push {
     FileRef file;
@@ -69,6 +74,7 @@ class PageTier {
 
   mutable std::mutex served_mutex_;  // guards served_; a leaf lock
   PagedArray<bool> served_;
+  std::atomic<bool> all_served_{false};
 
   std::atomic<std::uint64_t> pushed_files_{0};
   std::atomic<std::uint64_t> pushed_bytes_{0};

@@ -60,6 +60,9 @@ StateDir::StateDir(const std::string& path) : path_(path) {
   had_catalogue_ = has_catalogue();
 }
 
+StateDir::StateDir(const std::string& path, FileDescriptor lock)
+    : path_(path), kept_(true), lock_(std::move(lock)) {}
+
 void StateDir::make() {
   std::error_code error;
   for (files::path at = path_; !at.empty() && !files::exists(at, error); at = at.parent_path()) {
@@ -88,7 +91,7 @@ bool StateDir::is_ours() const {
 StateDir::~StateDir() {
   if (kept_ || had_catalogue_) return;
   std::error_code ignored;
-  for (const char* name : {"catalogue", "journal", "control", "winnow.log", "lock"}) {
+  for (const char* name : {"catalogue", "journal", "control", "holder", "mount.json", "winnow.log", "lock"}) {
     files::remove(files::path(path_) / name, ignored);
   }
   if (first_made_.empty()) return;

@@ -19,6 +19,8 @@ class StateDir {
 
   // Makes and locks it. Throws StartupError if it cannot be made or another daemon holds it.
   explicit StateDir(const std::string& path);
+  // One that another process has made and locked; `lock` is its descriptor.
+  StateDir(const std::string& path, FileDescriptor lock);
   ~StateDir();
 
   const std::string& path() const { return path_; }
@@ -26,7 +28,10 @@ class StateDir {
   std::string journal_path() const { return path_ + "/journal"; }
   std::string log_path() const { return path_ + "/winnow.log"; }
   std::string socket_path() const { return path_ + "/control"; }
+  std::string holder_socket_path() const { return path_ + "/holder"; }
+  std::string options_path() const { return path_ + "/mount.json"; }
 
+  int lock_fd() const { return lock_.get(); }
   bool has_catalogue() const;
   void keep() { kept_ = true; }
   // Throws StartupError if there is none or it is corrupt.

@@ -26,7 +26,9 @@ std::string to_json(const StatusFacts& facts) {
       {"mountpoint", facts.mountpoint},
       {"state_dir", facts.state_dir},
       {"control_socket", facts.control_socket},
-      {"pid", facts.pid},
+      {"pid", facts.holder_pid},
+      {"holder_pid", facts.holder_pid},
+      {"worker_pid", facts.worker_pid},
       {"uptime_seconds", facts.uptime_seconds},
       {"snapshot",
        {{"taken_at", facts.snapshot_taken_at},
@@ -51,7 +53,8 @@ std::string to_json(const StatusFacts& facts) {
         {"pushed_files", facts.pages.pushed_files},
         {"pushed_bytes", facts.pages.pushed_bytes},
         {"skipped_pushes", facts.pages.skipped_pushes},
-        {"dropped_files", facts.pages.dropped_files}}},
+        {"dropped_files", facts.pages.dropped_files},
+        {"worker_bound_bytes", facts.worker_bound_bytes}}},
       {"reads",
        {{"opens", facts.opens},
         {"hits", hits(facts)},
@@ -66,11 +69,20 @@ std::string to_json(const StatusFacts& facts) {
         {"retries", facts.fetches.retries},
         {"failures", facts.fetches.failures},
         {"timeouts", facts.fetches.timeouts}}},
+      {"survival",
+       {{"resend", facts.can_resend},
+        {"deaths", facts.deaths},
+        {"crashes", facts.crashes},
+        {"hangs", facts.hangs},
+        {"remounts", facts.remounts},
+        {"poisoned_answers", facts.poisoned_answers}}},
       {"requests", requests},
       {"requests_total", total},
       {"queued_notifications", facts.queued_notifications},
       {"daemon",
-       {{"resident_bytes", facts.daemon_resident_bytes}, {"cpu_seconds", facts.daemon_cpu_seconds}}}};
+       {{"resident_bytes", facts.daemon_resident_bytes},
+        {"high_water_bytes", facts.daemon_high_water_bytes},
+        {"cpu_seconds", facts.daemon_cpu_seconds}}}};
   // Paths may hold any bytes; JSON may not.
   return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }
@@ -81,6 +93,20 @@ std::uint64_t own_resident_bytes() {
   std::uint64_t resident = 0;
   statm >> total >> resident;
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+std::uint64_t own_high_water_bytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string word; status >> word;) {
+    std::uint64_t kib = 0;
+    if (word == "VmHWM:" && status >> kib) return kib << 10;
+  }
+  return 0;
+}
+
+std::uint64_t worker_bound_bytes(std::uint64_t catalogue_bytes) {
+  constexpr std::uint64_t kQueuesAndCode = 64 << 20;
+  return catalogue_bytes + FetchOptions{}.in_flight_bytes + PageTier::kMaxWaitingBytes + kQueuesAndCode;
 }
 
 double own_cpu_seconds() {

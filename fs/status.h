@@ -22,7 +22,14 @@ struct StatusFacts {
   std::string mountpoint;
   std::string state_dir;
   std::string control_socket;
-  int pid = 0;
+  int holder_pid = 0;
+  int worker_pid = 0;
+  std::uint64_t deaths = 0;  // of workers
+  std::uint64_t crashes = 0;
+  std::uint64_t hangs = 0;
+  std::uint64_t remounts = 0;
+  std::uint64_t poisoned_answers = 0;
+  bool can_resend = false;
   double uptime_seconds = 0;
 
   std::int64_t snapshot_taken_at = 0;
@@ -52,6 +59,8 @@ struct StatusFacts {
   std::size_t queued_notifications = 0;
 
   std::uint64_t daemon_resident_bytes = 0;
+  std::uint64_t daemon_high_water_bytes = 0;
+  std::uint64_t worker_bound_bytes = 0;
   double daemon_cpu_seconds = 0;
 };
 
@@ -61,8 +70,13 @@ std::uint64_t hits(const StatusFacts& facts);
 std::string to_json(const StatusFacts& facts);
 std::string to_metrics(const StatusFacts& facts);
 
+// What the worker itself may take, beside the page cache, over a catalogue of so many bytes: the bytes of
+// fetches under way and of pushes that wait, and room for queues, buffers of requests and code.
+std::uint64_t worker_bound_bytes(std::uint64_t catalogue_bytes);
+
 // What the operating system says of this process.
 std::uint64_t own_resident_bytes();
+std::uint64_t own_high_water_bytes();
 double own_cpu_seconds();
 
 }  // namespace winnow

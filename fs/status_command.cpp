@@ -8,7 +8,9 @@
 
 #include "cache/result.h"
 #include "fs/commands.h"
+#include "fs/holder_lookup.h"
 #include "fs/mount_lookup.h"
+#include "fs/mounting.h"
 #include "fs/units.h"
 
 namespace winnow {
@@ -75,9 +77,15 @@ std::string as_text(const Json& json) {
                       std::to_string(number(json, "fetches", "in_flight")) + " under way, " +
                       std::to_string(number(json, "fetches", "failures")) + " failed");
   line("requests", std::to_string(json.value("requests_total", std::uint64_t{0})) + " from the kernel");
-  line("daemon", "process " + std::to_string(json.value("pid", 0)) + ", " +
-                     format_size(number(json, "daemon", "resident_bytes")) + " resident, up " +
+  line("daemon", "process " + std::to_string(json.value("worker_pid", 0)) + " (holder " +
+                     std::to_string(json.value("holder_pid", 0)) + ", " +
+                     std::to_string(number(json, "survival", "deaths")) + " restarts), " +
+                     format_size(number(json, "daemon", "resident_bytes")) + " resident (at most " +
+                     format_size(number(json, "daemon", "high_water_bytes")) + ", allowed " +
+                     format_size(number(json, "memory", "worker_bound_bytes")) + "), up " +
                      std::to_string(static_cast<std::uint64_t>(json.value("uptime_seconds", 0.0))) + " s");
+  if (!json.value("survival", Json::object()).value("resend", true))
+    line("survival", "this kernel (before 6.9) cannot hand requests on: a crash remounts, open files fail");
   return text.str();
 }
 
@@ -126,10 +134,15 @@ void add_status_command(CLI::App& app) {
   auto mountpoint = std::make_shared<std::string>();
   auto as_json = std::make_shared<bool>(false);
   auto again = std::make_shared<bool>(false);
-  command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted; default: every mount");
+  auto restart = std::make_shared<bool>(false);
+  CLI::Option* where =
+      command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted; default: every mount");
   command->add_flag("--json", *as_json, "Print as JSON");
   command->add_flag("--watch", *again, "Show it again every second");
+  command->add_flag("--restart", *restart, "Let a mount that gave up after too many deaths start again first")
+      ->needs(where);
   command->callback([=] {
+    if (*restart) restart_worker(resolve_mountpoint(*mountpoint));
     if (*again) return watch(*mountpoint, *as_json);
     std::cout << show(*mountpoint, *as_json) << std::flush;
   });

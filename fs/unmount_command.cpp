@@ -3,12 +3,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <iostream>
+#include <thread>
 
 #include "cache/file_descriptor.h"
 #include "cache/result.h"
 #include "fs/commands.h"
 #include "fs/control.h"
+#include "fs/holder_lookup.h"
 #include "fs/mount_lookup.h"
 #include "fs/mounting.h"
 
@@ -40,11 +43,38 @@ void clear_dead(const std::string& mountpoint) {
   if (const int error = unmount(mountpoint, UnmountKind::kLazy)) fail(mountpoint, error);
 }
 
+UnmountKind parse_kind(const std::string& kind) {
+  return kind == "lazy" ? UnmountKind::kLazy : kind == "force" ? UnmountKind::kForce : UnmountKind::kPlain;
+}
+
+// A worker unmounts with manners: it knows what holds its own mount for moments.
+bool ask_worker(const std::string& mountpoint, const std::string& kind) {
+  std::string socket;
+  try {
+    socket = read_status(mountpoint).value("control_socket", "");
+  } catch (const StartupError&) {
+    if (!find_holder(mountpoint)) throw;
+    return false;  // one that gave up, and has no worker
+  }
+  call_daemon(socket, {{"command", "unmount"}, {"kind", kind}});
+  return true;
+}
+
 void unmount_live(const std::string& mountpoint, const std::string& kind) {
-  const auto status = read_status(mountpoint);
-  const int pid = status.value("pid", 0);
-  call_daemon(status.value("control_socket", ""), {{"command", "unmount"}, {"kind", kind}});
-  if (kind == "plain") wait_for_end(pid);
+  const auto holder = find_holder(mountpoint);
+  if (!ask_worker(mountpoint, kind)) {
+    if (const int error = unmount(mountpoint, parse_kind(kind))) fail(mountpoint, error);
+  }
+  if (kind == "plain" && holder) wait_for_end(holder->pid);
+}
+
+// One that was cut off, not left: its holder is about to mount it anew.
+bool comes_back(const std::string& mountpoint) {
+  for (int i = 0; i < 50 && find_holder(mountpoint); ++i) {
+    if (!is_dead_mount(mountpoint)) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(40));
+  }
+  return !is_dead_mount(mountpoint);
 }
 
 }  // namespace
@@ -64,7 +94,7 @@ void add_unmount_command(CLI::App& app) {
       throw StartupError("nothing of Winnow's is mounted on " + at +
                          "; winnow status lists the mounts there are");
     }
-    if (is_dead_mount(at)) {
+    if (is_dead_mount(at) && !comes_back(at)) {
       clear_dead(at);
     } else {
       unmount_live(at, *lazy ? "lazy" : *force ? "force" : "plain");

@@ -15,12 +15,16 @@ namespace {
 constexpr std::uint64_t kPage = 4096;
 constexpr SampleId A{1}, B{2}, C{3}, D{4};
 
-Residency ledger(std::uint64_t budget_pages) {
-  return Residency(budget_pages * kPage, std::make_unique<Lru>());
-}
+struct Ledger {
+  PageCounts counts;
+  Residency residency;
+  explicit Ledger(std::uint64_t budget_pages)
+      : residency(budget_pages * kPage, std::make_unique<Lru>(), counts) {}
+};
 
 TEST(Residency, IsEmptyAtFirst) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   EXPECT_EQ(residency.total_bytes(), 0u);
   EXPECT_EQ(residency.samples(), 0u);
   EXPECT_TRUE(residency.choose_victims().empty());
@@ -28,7 +32,8 @@ TEST(Residency, IsEmptyAtFirst) {
 }
 
 TEST(Residency, CountsWholePages) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   residency.add(A, 1, 100'000);
   EXPECT_EQ(residency.bytes(A), kPage);
   residency.add(A, kPage + 1, 100'000);
@@ -38,20 +43,23 @@ TEST(Residency, CountsWholePages) {
 }
 
 TEST(Residency, NeverHoldsMoreOfAFileThanItHas) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   for (int i = 0; i < 5; ++i) residency.add(A, 2 * kPage, 2 * kPage + 1);
   EXPECT_EQ(residency.bytes(A), 3 * kPage);
   EXPECT_EQ(residency.total_bytes(), 3 * kPage);
 }
 
 TEST(Residency, AnEmptyFileTakesNoRoom) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   EXPECT_FALSE(residency.add(A, 0, 0));
   EXPECT_EQ(residency.samples(), 0u);
 }
 
 TEST(Residency, TellsWhenTheBudgetIsPassed) {
-  Residency residency = ledger(3);
+  Ledger ledger(3);
+  Residency& residency = ledger.residency;
   EXPECT_FALSE(residency.add(A, kPage, kPage));
   EXPECT_FALSE(residency.add(B, 2 * kPage, 2 * kPage));
   EXPECT_TRUE(residency.choose_victims().empty());
@@ -59,7 +67,8 @@ TEST(Residency, TellsWhenTheBudgetIsPassed) {
 }
 
 TEST(Residency, TheLeastRecentlyUsedAreTheVictims) {
-  Residency residency = ledger(3);
+  Ledger ledger(3);
+  Residency& residency = ledger.residency;
   for (const SampleId id : {A, B, C}) residency.add(id, kPage, kPage);
   residency.touch(A);
   residency.add(D, kPage, kPage);
@@ -70,7 +79,8 @@ TEST(Residency, TheLeastRecentlyUsedAreTheVictims) {
 }
 
 TEST(Residency, VictimsAreEnoughToComeUnderTheBudget) {
-  Residency residency = ledger(100);
+  Ledger ledger(100);
+  Residency& residency = ledger.residency;
   for (std::uint64_t id = 1; id <= 30; ++id) residency.add(SampleId{id}, 5 * kPage, 5 * kPage);
   for (const SampleId id : residency.choose_victims()) residency.forget(id);
   EXPECT_LE(residency.total_bytes(), 100 * kPage);
@@ -78,7 +88,8 @@ TEST(Residency, VictimsAreEnoughToComeUnderTheBudget) {
 }
 
 TEST(Residency, AVictimStaysInTheTotalUntilItsFateIsKnown) {
-  Residency residency = ledger(1);
+  Ledger ledger(1);
+  Residency& residency = ledger.residency;
   residency.add(A, kPage, kPage);
   EXPECT_TRUE(residency.add(B, kPage, kPage));
   const auto victims = residency.choose_victims();
@@ -90,7 +101,8 @@ TEST(Residency, AVictimStaysInTheTotalUntilItsFateIsKnown) {
 }
 
 TEST(Residency, AVictimThatCouldNotBeDroppedIsAVictimAgainLater) {
-  Residency residency = ledger(1);
+  Ledger ledger(1);
+  Residency& residency = ledger.residency;
   residency.add(A, kPage, kPage);
   residency.add(B, kPage, kPage);
   const auto first = residency.choose_victims();
@@ -101,7 +113,8 @@ TEST(Residency, AVictimThatCouldNotBeDroppedIsAVictimAgainLater) {
 }
 
 TEST(Residency, AVictimReadAgainMeanwhileIsAnOrdinaryResident) {
-  Residency residency = ledger(2);
+  Ledger ledger(2);
+  Residency& residency = ledger.residency;
   for (const SampleId id : {A, B, C}) residency.add(id, kPage, 2 * kPage);
   ASSERT_EQ(residency.choose_victims().front(), A);
   residency.add(A, kPage, 2 * kPage);
@@ -114,7 +127,8 @@ TEST(Residency, AVictimReadAgainMeanwhileIsAnOrdinaryResident) {
 }
 
 TEST(Residency, ForgettingTakesASampleOut) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   residency.add(A, 3 * kPage, 3 * kPage);
   residency.add(B, kPage, kPage);
   residency.forget(A);
@@ -127,7 +141,8 @@ TEST(Residency, ForgettingTakesASampleOut) {
 }
 
 TEST(Residency, CorrectingSetsTheTruthUpAndDown) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   residency.add(A, 3 * kPage, 3 * kPage);
   residency.correct(A, kPage);
   EXPECT_EQ(residency.total_bytes(), kPage);
@@ -137,13 +152,15 @@ TEST(Residency, CorrectingSetsTheTruthUpAndDown) {
 }
 
 TEST(Residency, TouchingTheUnknownDoesNothing) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   residency.touch(A);
   EXPECT_EQ(residency.samples(), 0u);
 }
 
 TEST(Residency, RemembersTheMostItEverHeld) {
-  Residency residency = ledger(10);
+  Ledger ledger(10);
+  Residency& residency = ledger.residency;
   residency.add(A, 5 * kPage, 5 * kPage);
   residency.forget(A);
   residency.add(B, kPage, kPage);
@@ -151,7 +168,8 @@ TEST(Residency, RemembersTheMostItEverHeld) {
 }
 
 TEST(Residency, SamplingComesAroundToEveryone) {
-  Residency residency = ledger(1000);
+  Ledger ledger(1000);
+  Residency& residency = ledger.residency;
   for (std::uint64_t id = 1; id <= 10; ++id) residency.add(SampleId{id * 700}, kPage, kPage);
   std::set<std::uint64_t> seen;
   for (int i = 0; i < 4; ++i) {
@@ -164,7 +182,8 @@ TEST(Residency, SamplingComesAroundToEveryone) {
 }
 
 TEST(Residency, TheTotalIsTheSumAfterRandomOperations) {
-  Residency residency = ledger(200);
+  Ledger ledger(200);
+  Residency& residency = ledger.residency;
   std::mt19937 random(5);
   std::vector<SampleId> dropping;
   for (int i = 0; i < 20'000; ++i) {
@@ -200,7 +219,8 @@ TEST(Residency, TheTotalIsTheSumAfterRandomOperations) {
 }
 
 TEST(Residency, ThreadsMayAddTouchDropAndSampleAtOnce) {
-  Residency residency = ledger(50);
+  Ledger ledger(50);
+  Residency& residency = ledger.residency;
   std::vector<std::thread> threads;
   for (unsigned t = 0; t < 4; ++t) {
     threads.emplace_back([&, t] {
@@ -218,6 +238,20 @@ TEST(Residency, ThreadsMayAddTouchDropAndSampleAtOnce) {
   for (auto& thread : threads) thread.join();
   for (const SampleId victim : residency.choose_victims()) residency.forget(victim);
   EXPECT_LE(residency.total_bytes(), 50 * kPage);
+}
+
+TEST(Residency, TakesUpWhatAPredecessorLeft) {
+  PageCounts counts;
+  {
+    Residency before(10 * kPage, std::make_unique<Lru>(), counts);
+    before.add(A, 2 * kPage, 2 * kPage);
+    before.add(C, kPage, kPage);
+  }
+  Residency after(2 * kPage, std::make_unique<Lru>(), counts);
+  EXPECT_EQ(after.total_bytes(), 3 * kPage);
+  EXPECT_EQ(after.samples(), 2u);
+  EXPECT_EQ(after.bytes(A), 2 * kPage);
+  EXPECT_FALSE(after.choose_victims().empty());
 }
 
 }  // namespace

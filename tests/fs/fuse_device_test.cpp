@@ -54,7 +54,7 @@ class FuseDeviceTest : public MountFixture {
   void SetUp() override {
     data.file("f", "12345");
     start();
-    device = std::make_unique<FuseDevice>(std::move(line.device), *filesystem, true);
+    device = std::make_unique<FuseDevice>(std::move(line.device), *filesystem, true, *memory);
   }
   void send(std::uint32_t opcode, std::uint64_t unique, std::uint64_t node, const std::string& body = "") {
     fuse_in_header header{};
@@ -75,6 +75,7 @@ class FuseDeviceTest : public MountFixture {
     return at<fuse_in_header>(buffer, 0);
   }
   Line line;
+  std::unique_ptr<SurvivalMemory> memory = std::make_unique<SurvivalMemory>();
   std::unique_ptr<FuseDevice> device;
 };
 
@@ -136,7 +137,7 @@ TEST_F(FuseDeviceTest, AddsFlagsToTheInitReplyOnlyWhereTheKernelOffersThem) {
     init.flags2 = offers ? fuse_protocol::kAllowIdmap2 : 0;
     send(FUSE_INIT, 41, 0, {reinterpret_cast<const char*>(&init), sizeof init});
     EXPECT_EQ(next().opcode, static_cast<std::uint32_t>(FUSE_INIT));
-    EXPECT_EQ(device->kernel_minor(), 42u);
+    EXPECT_EQ(memory->init_size, sizeof(fuse_in_header) + sizeof init) << "kept for the next worker";
     fuse_out_header header{};
     header.unique = 41;
     header.len = sizeof header + sizeof(fuse_init_out);
@@ -230,6 +231,55 @@ TEST(MountedPages, StaysOnItsOwnFilesystem) {
   MountedPages pages;
   pages.attach("/");
   EXPECT_FALSE(pages.drop("proc/self/status")) << "another mount below ours is not ours";
+}
+
+TEST_F(FuseDeviceTest, ReplaysTheInitOfAPredecessorAndSwallowsItsAnswer) {
+  EXPECT_TRUE(device->take_saved_init().empty());
+  fuse_init_in init{};
+  init.major = 7;
+  send(FUSE_INIT, 41, 0, {reinterpret_cast<const char*>(&init), sizeof init});
+  next();
+  fuse_out_header header{};
+  header.unique = 41;
+  header.len = sizeof header;
+  iovec parts[] = {{&header, sizeof header}};
+  device->send(parts, 1);
+  EXPECT_EQ(line.receive().size(), sizeof header);
+  EXPECT_FALSE(device->take_saved_init().empty());
+  device->send(parts, 1);
+  EXPECT_EQ(line.receive(), "");
+}
+
+TEST_F(FuseDeviceTest, ARequestOfTwoCrashesGetsAnError) {
+  memory->suspects[0].unique = 50;
+  memory->suspects[0].crashes = 2;
+  send(FUSE_GETATTR, 50 | kResentBit, 1);
+  send(FUSE_GETATTR, 52, 1);
+  EXPECT_EQ(next().unique, 52u);
+  EXPECT_EQ(at<fuse_out_header>(line.receive(), 0).error, -EIO);
+  EXPECT_EQ(memory->poisoned_answers, 1u);
+}
+
+TEST_F(FuseDeviceTest, SuspectsAreServedOneAtATime) {
+  std::vector<std::uint64_t> released;
+  device->on_released([&](FuseDevice::Request request) {
+    released.push_back(reinterpret_cast<const fuse_in_header*>(request.data())->unique);
+  });
+  for (int i = 0; i < 2; ++i) {
+    memory->suspects[i].unique = static_cast<std::uint64_t>(60 + 2 * i);
+    memory->suspects[i].crashes = 1;
+    send(FUSE_GETATTR, (60 + 2 * i) | kResentBit, 1);
+  }
+  send(FUSE_GETATTR, 64, 1);
+  EXPECT_EQ(next().unique, 60 | kResentBit);
+  EXPECT_EQ(next().unique, 64u) << "who is not suspected does not wait";
+  EXPECT_TRUE(released.empty());
+  fuse_out_header header{};
+  header.unique = 60 | kResentBit;
+  header.len = sizeof header;
+  iovec parts[] = {{&header, sizeof header}};
+  device->send(parts, 1);
+  EXPECT_EQ(released, std::vector<std::uint64_t>{62 | kResentBit});
 }
 
 }  // namespace

@@ -31,8 +31,8 @@ class MountFixture : public testing::Test {
     snapshots = std::make_unique<Snapshots>(source, state, false, state.open_tree());
     notifications = std::make_unique<WorkerPool>(
         WorkerPool::Options{.name = "test-notify", .max_threads = notification_threads});
-    pages =
-        std::make_unique<PageTier>(kernel, *snapshots, *notifications, budget_bytes, std::make_unique<Lru>());
+    pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, budget_bytes,
+                                       std::make_unique<Lru>(), page_counts);
     reads = std::make_unique<ReadPath>(source, *snapshots, kernel, *notifications, pages.get(), options);
     filesystem = std::make_unique<Filesystem>(ownership, *snapshots, *reads, pages.get());
   }
@@ -66,6 +66,7 @@ class MountFixture : public testing::Test {
   StateDir state{place / "state"};
   ScanProgress progress;
   FakeKernelCache kernel;
+  PageCounts page_counts;
   std::unique_ptr<Snapshots> snapshots;
   std::unique_ptr<WorkerPool> notifications;
   std::unique_ptr<PageTier> pages;

@@ -151,5 +151,50 @@ TEST(ResolveMountpoint, NamesAFolderThatCannotBeLookedAt) {
   EXPECT_EQ(resolve_mountpoint("/"), "/");
 }
 
+TEST_F(MountOptionsTest, AreReadBackAsTheyWereSaved) {
+  options.source = "/data/\xff\n set";
+  options.track = TrackMode::kOpen;
+  options.refresh = std::chrono::milliseconds(600'000);
+  options.source_timeout = std::chrono::milliseconds(1'500);
+  options.follow_symlinks = options.allow_other = options.foreground = true;
+  options.page_cache = false;
+  options.log_level = "debug";
+  options.watchdog = std::chrono::milliseconds(2'000);
+  options.max_restarts = 3;
+  options.ownership = {.uid = 12, .gid = std::nullopt, .umask = 022};
+  save(options, folder / "mount.json");
+  const MountOptions loaded = load_mount_options(folder / "mount.json");
+  EXPECT_EQ(loaded.source, options.source);
+  EXPECT_EQ(loaded.mountpoint, options.mountpoint);
+  EXPECT_EQ(loaded.state_dir, options.state_dir);
+  EXPECT_EQ(loaded.memory_bytes, options.memory_bytes);
+  EXPECT_EQ(loaded.track, options.track);
+  EXPECT_EQ(loaded.refresh, options.refresh);
+  EXPECT_EQ(loaded.source_timeout, options.source_timeout);
+  EXPECT_EQ(loaded.follow_symlinks, options.follow_symlinks);
+  EXPECT_EQ(loaded.allow_other, options.allow_other);
+  EXPECT_EQ(loaded.foreground, options.foreground);
+  EXPECT_EQ(loaded.page_cache, options.page_cache);
+  EXPECT_EQ(loaded.log_level, options.log_level);
+  EXPECT_EQ(loaded.watchdog, options.watchdog);
+  EXPECT_EQ(loaded.max_restarts, options.max_restarts);
+  EXPECT_EQ(loaded.ownership.uid, options.ownership.uid);
+  EXPECT_EQ(loaded.ownership.gid, options.ownership.gid);
+  EXPECT_EQ(loaded.ownership.umask, options.ownership.umask);
+}
+
+TEST_F(MountOptionsTest, OfAnotherVersionAreReadAsFarAsTheyAreKnown) {
+  folder.file("mount.json", R"({"max_restarts": 7, "from_the_future": [1]})");
+  const MountOptions loaded = load_mount_options(folder / "mount.json");
+  EXPECT_EQ(loaded.max_restarts, 7);
+  EXPECT_EQ(loaded.watchdog, MountOptions{}.watchdog);
+}
+
+TEST_F(MountOptionsTest, ThatAreDamagedAreRefused) {
+  folder.file("mount.json", "{\"max_restarts\": ");
+  EXPECT_THROW(load_mount_options(folder / "mount.json"), StartupError);
+  EXPECT_THROW(load_mount_options(folder / "none.json"), StartupError);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -22,7 +22,15 @@ StatusFacts some_facts() {
   facts.mountpoint = "/mnt";
   facts.state_dir = "/state";
   facts.control_socket = "/state/control";
-  facts.pid = 101;
+  facts.holder_pid = 101;
+  facts.worker_pid = 138;
+  facts.deaths = 439;
+  facts.crashes = 140;
+  facts.hangs = 141;
+  facts.remounts = 142;
+  facts.poisoned_answers = 143;
+  facts.daemon_high_water_bytes = 144;
+  facts.worker_bound_bytes = 145;
   facts.uptime_seconds = 102.5;
   facts.snapshot_taken_at = 1'700'000'103;
   facts.files = 104;
@@ -71,6 +79,16 @@ TEST(Status, TheJsonHoldsEveryFact) {
   EXPECT_EQ(json["state_dir"], "/state");
   EXPECT_EQ(json["control_socket"], "/state/control");
   EXPECT_EQ(json["pid"], 101);
+  EXPECT_EQ(json["holder_pid"], 101);
+  EXPECT_EQ(json["worker_pid"], 138);
+  EXPECT_EQ(json["survival"]["deaths"], 439);
+  EXPECT_EQ(json["survival"]["crashes"], 140);
+  EXPECT_EQ(json["survival"]["hangs"], 141);
+  EXPECT_EQ(json["survival"]["remounts"], 142);
+  EXPECT_EQ(json["survival"]["poisoned_answers"], 143);
+  EXPECT_EQ(json["survival"]["resend"], false);
+  EXPECT_EQ(json["daemon"]["high_water_bytes"], 144);
+  EXPECT_EQ(json["memory"]["worker_bound_bytes"], 145);
   EXPECT_EQ(json["uptime_seconds"], 102.5);
   EXPECT_EQ(json["snapshot"]["taken_at"], 1'700'000'103);
   EXPECT_EQ(json["snapshot"]["files"], 104);
@@ -159,6 +177,13 @@ TEST(Metrics, HoldEveryFact) {
                                                   {"winnow_queued_notifications", 135},
                                                   {"winnow_daemon_resident_bytes", 136},
                                                   {"winnow_daemon_cpu_seconds_total", 137.25},
+                                                  {"winnow_daemon_high_water_bytes", 144},
+                                                  {"winnow_daemon_bound_bytes", 145},
+                                                  {"winnow_worker_deaths_total{how=\"crash\"}", 140},
+                                                  {"winnow_worker_deaths_total{how=\"hang\"}", 141},
+                                                  {"winnow_worker_deaths_total{how=\"other\"}", 158},
+                                                  {"winnow_remounts_total", 142},
+                                                  {"winnow_poisoned_requests_total", 143},
                                                   {"winnow_uptime_seconds", 102.5}};
   EXPECT_EQ(found, expected);
 }

@@ -10,6 +10,7 @@ import pytest
 from mounts import Mount, SlowSource
 from processes import force_unmount, watchdog
 from settings import SUPPORT, WINNOW
+from survival import make_data
 from trees import unpack_flowers
 
 DEFAULT_LIMIT_SECONDS = 60
@@ -104,6 +105,12 @@ def slow_source(place):
     slow = SlowSource(place.source, place.root / "control", place.root / "slow")
     yield slow
     slow.clean_up()
+
+
+@pytest.fixture
+def digests(source):
+    """A source of many sizes: {path: digest}, for readers that compare every byte."""
+    return make_data(source)
 
 
 @pytest.fixture(scope="session")

@@ -104,8 +104,7 @@ def test_after_the_first_signal_the_last_reader_may_finish(source, mounted):
 
 
 def test_winnow_unmount_clears_a_dead_mount(mounted):
-    os.kill(mounted.pid, signal.SIGKILL)
-    assert wait_for_end(mounted.pid, 15)
+    mounted.die()
     with pytest.raises(OSError):
         os.listdir(mounted.path)
     assert is_mounted(mounted.path)
@@ -114,15 +113,13 @@ def test_winnow_unmount_clears_a_dead_mount(mounted):
 
 
 def test_winnow_unmount_clears_a_dead_mount_that_is_in_use(mounted, holder):
-    os.kill(mounted.pid, signal.SIGKILL)
-    assert wait_for_end(mounted.pid, 15)
+    mounted.die()
     mounted.winnow("unmount", mounted.path)
     assert_ended(mounted)
 
 
 def test_after_a_killed_daemon_the_next_mount_starts_from_the_snapshot(source, mounted):
-    os.kill(mounted.pid, signal.SIGKILL)
-    assert wait_for_end(mounted.pid, 15)
+    mounted.die()
     mounted.winnow("unmount", mounted.path)
     mounted.start()
     assert "as of a snapshot" in mounted.message

@@ -1,6 +1,7 @@
 """A Winnow mount, and a slow source, as tests see them."""
 import json
 import os
+import signal
 import subprocess
 from collections import Counter
 
@@ -74,6 +75,17 @@ class Mount:
 
     def is_alive(self):
         return not wait_for_end(self.pid, 0)
+
+    def worker(self):
+        return self.status()["worker_pid"]
+
+    def die(self):
+        """Holder and worker end at once, as with a machine's last breath: the mount is dead."""
+        worker = self.worker()
+        os.kill(self.pid, signal.SIGSTOP)  # else each would replace the other
+        kill(worker)
+        kill(self.pid)
+        assert wait_for_end(worker, 15) and wait_for_end(self.pid, 15)
 
     def abort(self):
         force_unmount(self.path)

@@ -102,12 +102,13 @@ def test_lost_events_are_counted(source, mount):
     mounted = mount("--track", "fanotify")
     paths = [entry.path for entry in os.scandir(mounted.path) if entry.name != "full"]
     (mounted / "full").read_text()
-    os.kill(mounted.pid, signal.SIGSTOP)
+    worker = mounted.worker()
+    os.kill(worker, signal.SIGSTOP)
     try:
         for path in paths:
             os.close(os.open(path, os.O_RDONLY))  # of a listed file, so no request
     finally:
-        os.kill(mounted.pid, signal.SIGCONT)
+        os.kill(worker, signal.SIGCONT)
     wait_until(lambda: mounted.status()["tracking"]["lost_events"] >= 1, "the overflow is counted")
     assert opens(mounted) > 0
     assert (mounted / "full").read_text() == "full"
