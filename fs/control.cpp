@@ -8,9 +8,11 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <memory>
+#include <thread>
 
 #include "cache/result.h"
 
@@ -112,13 +114,29 @@ void ControlServer::serve(int connection) const {
   }
 }
 
-nlohmann::json call_daemon(const std::string& socket_path, const nlohmann::json& request) {
-  const FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+namespace {
+
+// Between two workers nobody listens, for a moment.
+FileDescriptor connect_to_daemon(const std::string& socket_path, std::chrono::milliseconds patience) {
   const SocketAddress address(socket_path);
-  if (connect(fd.get(), address.get(), sizeof address.address) != 0) {
-    throw StartupError("the daemon does not answer at " + socket_path + ": " + errno_text(errno) +
-                       "; run as the user who mounted, or as root");
+  const auto give_up = std::chrono::steady_clock::now() + patience;
+  while (true) {
+    FileDescriptor fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+    if (connect(fd.get(), address.get(), sizeof address.address) == 0) return fd;
+    const int error = errno;
+    if ((error != ECONNREFUSED && error != ENOENT) || std::chrono::steady_clock::now() > give_up) {
+      throw StartupError("the daemon does not answer at " + socket_path + ": " + errno_text(error) +
+                         "; run as the user who mounted, or as root");
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+}  // namespace
+
+nlohmann::json call_daemon(const std::string& socket_path, const nlohmann::json& request,
+                           std::chrono::milliseconds patience) {
+  const FileDescriptor fd = connect_to_daemon(socket_path, patience);
   write_line(fd.get(), dump(request));
   const auto answer = nlohmann::json::parse(read_line(fd.get()), nullptr, false);
   if (!answer.is_object())

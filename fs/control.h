@@ -6,6 +6,7 @@
 // A failure is {"ok": false, "error": "one sentence"}. Only the daemon's user and root can connect.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -37,7 +38,8 @@ class ControlServer {
   std::thread thread_;
 };
 
-// Throws StartupError if nobody answers or the answer is a failure.
-nlohmann::json call_daemon(const std::string& socket_path, const nlohmann::json& request);
+// Throws StartupError if nobody answers, or the answer is a failure. `patience`: for one worker to follow another.
+nlohmann::json call_daemon(const std::string& socket_path, const nlohmann::json& request,
+                           std::chrono::milliseconds patience = std::chrono::seconds(5));
 
 }  // namespace winnow

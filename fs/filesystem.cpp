@@ -29,6 +29,7 @@ NodeId edition_node(std::size_t file, std::uint64_t number) {
   return NodeId{kGeneratedBit | number << 8 | (file + 1)};
 }
 std::uint64_t edition_number(NodeId id) { return (value(id) & ~kGeneratedBit) >> 8; }
+std::size_t edition_file(NodeId id) { return (value(id) & 0xff) - 1; }
 
 Attributes edition_attributes(const GeneratedFiles::Edition& edition) {
   return {.id = edition_node(edition.file, edition.number), .stat = edition.stat, .generated = true};
@@ -80,7 +81,7 @@ Result<Attributes> Filesystem::lookup(NodeId folder, std::string_view name) {
 Result<Attributes> Filesystem::attributes(NodeId id) {
   if (id == kWinnowFolder) return winnow_folder();
   if (is_generated(id)) {
-    const auto edition = generated_.edition(edition_number(id));
+    const auto edition = generated_.edition(edition_file(id), edition_number(id));
     if (!edition) return errno_error(ESTALE);
     return edition_attributes(*edition);
   }
@@ -149,7 +150,7 @@ void Filesystem::note_open(NodeId id) {
 
 void Filesystem::read(NodeId id, std::uint64_t offset, std::size_t size, BytesWaiter reply) {
   if (is_generated(id)) {
-    const auto edition = generated_.edition(edition_number(id));
+    const auto edition = generated_.edition(edition_file(id), edition_number(id));
     if (!edition) return reply(errno_error(id == kWinnowFolder ? EISDIR : ESTALE));
     return reply(edition->text.part(offset, size));
   }

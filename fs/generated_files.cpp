@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <memory>
@@ -28,6 +29,11 @@ Bytes to_bytes(const std::string& text) {
 
 }  // namespace
 
+std::uint64_t GeneratedFiles::microseconds_now() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return static_cast<std::uint64_t>(std::chrono::duration_cast<std::chrono::microseconds>(now).count());
+}
+
 void GeneratedFiles::add(std::string name, std::function<std::string()> make) {
   files_.push_back({std::move(name), std::move(make)});
 }
@@ -43,25 +49,45 @@ FileStat GeneratedFiles::stat(std::size_t) const {
   return {.mode = S_IFREG | 0444, .uid = getuid(), .gid = getgid(), .links = 1};
 }
 
-GeneratedFiles::Edition GeneratedFiles::publish(std::size_t file) {
+GeneratedFiles::Edition GeneratedFiles::make(std::size_t file) const {
   std::string text = files_[file].make();
   if (text.empty() || text.back() != '\n') text += '\n';
   Edition edition{.file = file, .stat = stat(file), .text = to_bytes(text)};
   edition.stat.version.size = text.size();
-  const std::lock_guard lock(mutex_);
-  edition.number = ++last_number_;
+  return edition;
+}
+
+void GeneratedFiles::keep(Edition& edition) {
   last_time_ = now_after(last_time_);
   edition.stat.version.mtime = edition.stat.version.ctime = edition.stat.birth = last_time_;
   editions_[edition.number] = edition;
   if (editions_.size() > kMaxEditions) editions_.erase(editions_.begin());
+}
+
+GeneratedFiles::Edition GeneratedFiles::publish(std::size_t file) {
+  Edition edition = make(file);
+  const std::lock_guard lock(mutex_);
+  edition.number = ++last_number_;
+  keep(edition);
   return edition;
 }
 
-std::optional<GeneratedFiles::Edition> GeneratedFiles::edition(std::uint64_t number) const {
+std::optional<GeneratedFiles::Edition> GeneratedFiles::edition(std::size_t file, std::uint64_t number) {
+  const auto known = [&]() -> std::optional<Edition> {
+    const auto found = editions_.find(number);
+    return found == editions_.end() ? std::nullopt : std::optional(found->second);
+  };
+  {
+    const std::lock_guard lock(mutex_);
+    const bool is_before_us = number > 0 && number <= first_number_ && file < files_.size();
+    if (auto found = known(); found || !is_before_us) return found;
+  }
+  Edition again = make(file);
+  again.number = number;
   const std::lock_guard lock(mutex_);
-  const auto found = editions_.find(number);
-  if (found == editions_.end()) return std::nullopt;
-  return found->second;
+  if (auto found = known()) return found;  // another request of the same reader was faster
+  keep(again);
+  return again;
 }
 
 void GeneratedFiles::forget(std::uint64_t number) {

@@ -27,7 +27,8 @@ std::vector<std::string> command_line(const files::path& process) {
   for (ssize_t n; file && (n = read(file.get(), buffer, sizeof buffer)) > 0;)
     text.append(buffer, static_cast<std::size_t>(n));
   std::vector<std::string> words;
-  for (std::size_t at = 0; at < text.size(); at = text.find('\0', at) + 1)
+  // Not every program leaves a NUL at the end of it.
+  for (std::size_t at = 0; at < text.size(); at += words.back().size() + 1)
     words.emplace_back(text.c_str() + at);
   return words;
 }

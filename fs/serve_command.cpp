@@ -12,6 +12,7 @@
 
 #include "fs/commands.h"
 #include "fs/daemon.h"
+#include "fs/fault_notes.h"
 #include "fs/holder_protocol.h"
 #include "fs/mount_table.h"
 #include "fs/survival.h"
@@ -104,6 +105,7 @@ class Worker {
     for (const int fd : {words_.device, words_.memory, words_.lock, words_.ready}) {
       if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
+    note_faults(memory_);
   }
 
   int run() {

@@ -40,10 +40,14 @@ struct SurvivalMemory {
 
   // Of the whole mount, for status.
   std::atomic<std::uint64_t> deaths;
-  std::atomic<std::uint64_t> crashes;  // of the deaths: by a signal of the worker's own making
+  std::atomic<std::uint64_t> crashes;  // of the deaths: by a fault of the worker's own making
   std::atomic<std::uint64_t> hangs;    // of the deaths: by the watchdog
   std::atomic<std::uint64_t> poisoned_answers;
   std::atomic<std::uint64_t> remounts;
+
+  // How a dying worker was hit, as it saw it itself: a signal that somebody sent says nothing of what it served.
+  std::atomic<std::uint32_t> fault;        // the signal of a fault, 0 if none
+  std::atomic<std::uint32_t> sent_signal;  // the signal that another process sent, 0 if none
 
   // Requests taken and not answered yet, by their unique number without the mark of a resent one.
   std::atomic<std::uint64_t> served[kServed];

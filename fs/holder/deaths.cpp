@@ -17,7 +17,7 @@ constexpr int64_t kMinuteMs = 60'000;
 constexpr int64_t kLongestBackOffMs = 1'000;
 constexpr int64_t kStuckMs = 200;  // a worker that is dead but never finishes dying is not waited for longer
 
-bool is_crash(int status) {
+bool is_fault(int status) {
   if (status < 0 || !WIFSIGNALED(status)) return false;
   switch (WTERMSIG(status)) {
     case SIGSEGV:
@@ -31,6 +31,13 @@ bool is_crash(int status) {
     default:
       return false;
   }
+}
+
+// A fault of its own: it told so, or, where it could not (a full stack), its end did.
+bool take_crash(SurvivalMemory& memory, int status) {
+  const bool told = memory.fault.exchange(0) != 0;
+  const bool was_sent = memory.sent_signal.exchange(0) != 0;
+  return told || (is_fault(status) && !was_sent);
 }
 
 bool has_exited(int status, int code) {
@@ -85,7 +92,7 @@ void Holder::count_death(int status, bool hung) {
   ++memory_->deaths;
   memory_->condition = HolderCondition::kRestarting;
   if (hung) ++memory_->hangs;
-  if (is_crash(status)) {
+  if (take_crash(*memory_, status)) {
     ++memory_->crashes;
     remember_suspects();
   }

@@ -65,7 +65,9 @@ class Holder {
 
   // succession.cpp: commands, and the holder of another version
   void listen_for_commands();
+  void accept_command();
   void on_command();
+  void check_command();
   void restart();
   void pass_descriptors(int peer);
   void on_successor();
@@ -86,6 +88,8 @@ class Holder {
   bool aborted_ = false;
   int signals_ = -1;
   int commands_ = -1;
+  int asking_ = -1;  // one who connected there and has not said yet what it wants
+  int64_t asking_since_ = 0;
   int successor_ = -1;  // a holder that has our descriptors and may ask us to yield
   int exit_code_ = 0;
   int64_t deaths_[kDeathsBeforeBackOff] = {};

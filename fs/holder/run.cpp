@@ -111,17 +111,20 @@ void Holder::watch() {
   // poll(2) skips negative descriptors.
   pollfd watched[] = {{life_, POLLIN, 0},
                       {signals_, POLLIN, 0},
-                      {commands_, POLLIN, 0},
+                      {asking_ < 0 ? commands_ : -1, POLLIN, 0},
                       {successor_, POLLIN, 0},
-                      {given_up_ ? settings_.device : -1, POLLIN, 0}};
-  if (poll(watched, 5, 1000) < 0) return;
+                      {given_up_ ? settings_.device : -1, POLLIN, 0},
+                      {asking_, POLLIN, 0}};
+  if (poll(watched, 6, 1000) < 0) return;
   reap();
   if (watched[4].revents != 0 && !answer_with_error(settings_.device)) done_ = true;
   if (watched[1].revents != 0) on_signal();
-  if (watched[2].revents != 0 && !done_) on_command();
+  if (watched[2].revents != 0 && !done_) accept_command();
+  if (watched[5].revents != 0 && !done_) on_command();
   if (watched[0].revents != 0 && !done_ && life_ == watched[0].fd) on_life_line();
   if (watched[3].revents != 0 && !done_ && successor_ == watched[3].fd) on_successor();
   if (!done_) check_watchdog();
+  check_command();
 }
 
 void Holder::on_life_line() {

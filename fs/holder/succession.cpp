@@ -18,7 +18,7 @@ using namespace holder_protocol;
 
 namespace {
 
-constexpr int kCommandMs = 1'000;    // a command says at once what it wants
+constexpr int kCommandMs = 10'000;   // a command says at once what it wants
 constexpr int kStandbyMs = 20'000;   // for a worker to map the catalogue and stand by
 constexpr int kYieldMs = 10'000;     // for the old holder to end its worker
 constexpr int kGoMs = 10'000;        // for a worker that stood by to serve
@@ -58,16 +58,28 @@ void Holder::listen_for_commands() {
   close(folder);
 }
 
+void Holder::accept_command() {
+  asking_ = accept4(commands_, nullptr, nullptr, SOCK_CLOEXEC);
+  asking_since_ = now_ms();
+}
+
 void Holder::on_command() {
-  const int peer = accept4(commands_, nullptr, nullptr, SOCK_CLOEXEC);
-  if (peer < 0) return;
-  const char asked = wait_for_byte(peer, kCommandMs);
+  const int peer = asking_;
+  asking_ = -1;
+  const char asked = receive_byte(peer, nullptr);
   if (asked == kPass) return pass_descriptors(peer);
   if (asked == kRestart) {
     restart();
     send_byte(peer, kOk);
   }
   close(peer);
+}
+
+// Others wait behind a peer that never says what it wants.
+void Holder::check_command() {
+  if (asking_ < 0 || now_ms() - asking_since_ < kCommandMs) return;
+  close(asking_);
+  asking_ = -1;
 }
 
 void Holder::restart() {

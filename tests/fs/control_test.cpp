@@ -75,7 +75,7 @@ TEST_F(ControlTest, OnlyTheOwnerMayConnect) {
 
 TEST_F(ControlTest, NobodyThereIsToldWithWhatToDo) {
   try {
-    call_daemon(path(), {{"command", "x"}});
+    call_daemon(path(), {{"command", "x"}}, std::chrono::milliseconds(0));
     FAIL() << "answered";
   } catch (const StartupError& error) {
     EXPECT_NE(std::string(error.what()).find(path()), std::string::npos);

@@ -44,24 +44,38 @@ TEST_F(GeneratedFilesTest, AnEditionKeepsItsTextWhileLaterOnesAreMade) {
   text = "changed";
   const auto second = files.publish(0);
   EXPECT_NE(first.number, second.number);
-  EXPECT_EQ(to_text(files.edition(first.number)->text), "first\n");
-  EXPECT_EQ(to_text(files.edition(second.number)->text), "changed\n");
+  EXPECT_EQ(to_text(files.edition(0, first.number)->text), "first\n");
+  EXPECT_EQ(to_text(files.edition(0, second.number)->text), "changed\n");
 }
 
 TEST_F(GeneratedFilesTest, AForgottenEditionIsGone) {
   const auto first = files.publish(0);
   const auto second = files.publish(0);
   files.forget(first.number);
-  EXPECT_EQ(files.edition(first.number), std::nullopt);
-  EXPECT_TRUE(files.edition(second.number));
+  EXPECT_EQ(files.edition(0, first.number), std::nullopt);
+  EXPECT_TRUE(files.edition(0, second.number));
+}
+
+TEST_F(GeneratedFilesTest, AnEditionOfAnEarlierProcessIsMadeAnewAndThenStays) {
+  GeneratedFiles later(1000);
+  later.add("x", [this] { return text; });
+  const auto again = later.edition(0, 900);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(to_text(again->text), "first\n");
+  text = "changed";
+  EXPECT_EQ(to_text(later.edition(0, 900)->text), "first\n");
+  EXPECT_GT(later.publish(0).number, 1000u);
+  EXPECT_EQ(later.edition(7, 900)->number, 900u);  // it is the same
+  EXPECT_EQ(later.edition(7, 901), std::nullopt);  // no such file
+  EXPECT_EQ(later.edition(0, 1002), std::nullopt);  // never made
 }
 
 TEST_F(GeneratedFilesTest, TheOldestEditionGoesWhenThereAreTooMany) {
   const auto first = files.publish(0);
   std::uint64_t last = 0;
   for (int i = 0; i < 5000; ++i) last = files.publish(1).number;
-  EXPECT_EQ(files.edition(first.number), std::nullopt);
-  EXPECT_TRUE(files.edition(last));
+  EXPECT_EQ(files.edition(0, first.number), std::nullopt);
+  EXPECT_TRUE(files.edition(1, last));
 }
 
 TEST_F(GeneratedFilesTest, TheModificationTimeMovesWithEveryEdition) {
@@ -83,7 +97,7 @@ TEST_F(GeneratedFilesTest, EachOfManyReadersAtOnceHasATextOfItsOwn) {
     threads.emplace_back([&] {
       for (int i = 0; i < 100; ++i) {
         const auto mine = counted.publish(0);
-        ASSERT_EQ(to_text(counted.edition(mine.number)->text), to_text(mine.text));
+        ASSERT_EQ(to_text(counted.edition(0, mine.number)->text), to_text(mine.text));
         counted.forget(mine.number);
       }
     });

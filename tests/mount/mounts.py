@@ -9,23 +9,26 @@ from processes import (as_user, force_unmount, is_mounted, kill, run, wait_for_e
 from settings import SUPPORT, WINNOW
 
 
-def winnow(*words, user=None, **options):
+def winnow(*words, user=None, program=WINNOW, **options):
     """Runs the winnow command; `user` is a uid to run it as."""
-    words = [str(WINNOW), *[os.fspath(word) for word in words]]
+    words = [str(program), *[os.fspath(word) for word in words]]
     return run(words if user is None else as_user(user, words), **options)
 
 
 class Mount:
-    def __init__(self, place, source, options, mountpoint=None, state=None, user=None, environment=None):
+    def __init__(self, place, source, options, mountpoint=None, state=None, user=None, environment=None,
+                 program=WINNOW):
         self.source = source
         self.path = mountpoint or place.mountpoint
         self.state = state or place.state
         self.options, self.user, self.environment = options, user, environment or place.environment
+        self.program = program  # that mounts
         self.pid = None
 
     def start(self):
         watchdog.mounts.append(self)
-        done = self.winnow("mount", self.source, self.path, "--state-dir", self.state, *self.options)
+        done = self.winnow("mount", self.source, self.path, "--state-dir", self.state, *self.options,
+                           program=self.program)
         self.message = done.stdout.decode(errors="replace")
         assert done.stderr == b"", done.stderr.decode(errors="replace")
         self.pid = self.status()["pid"]

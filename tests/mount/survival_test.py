@@ -7,11 +7,13 @@ import socket
 import subprocess
 import threading
 import time
+from collections import Counter
 
 import pytest
 
+from mounts import Mount
 from processes import is_mounted, kill, run, wait_for_end, wait_until
-from settings import LONG, PROJECT, SLOWDOWN
+from settings import LONG, PROJECT, SLOWDOWN, WINNOW
 from survival import (Readers, is_uninterruptible, kill_worker, median_stall, survival, wait_for_next_worker,
                       worker_of)
 from trees import make_files
@@ -40,23 +42,23 @@ def test_kills_at_random_moments_fail_no_read(source, mount, digests):
     rng = random.Random(5)
     stop = threading.Event()
     moments = []
+    refresher = threading.Thread(target=keep_refreshing, args=(mounted, source, stop))
     with Readers(mounted.path, digests) as readers:
-        refresher = threading.Thread(target=keep_refreshing, args=(mounted, source, stop))
         refresher.start()
-        for i in range(KILLS):
-            if i % 3 == 0:  # while the next worker starts
-                time.sleep(rng.random() * 0.03)
-            else:  # while it serves
-                mounted.worker()
-                mounted.winnow("status", "--restart", mounted.path)  # the pauses after many deaths are not meant here
-                time.sleep(rng.random() * 0.3)
-            moments.append(time.monotonic())
-            # Signals of a crash only once in three, with a worker that served between: a request that two crashes in
-            # a row find under way is poisoned by rule, innocent or not.
-            kill_worker(mounted.pid, rng.choice([signal.SIGSEGV, signal.SIGABRT]) if i % 3 == 1 else signal.SIGKILL)
-        wait_until(lambda: survival(mounted)["deaths"] >= KILLS * 0.7, "the deaths are counted")
-        stop.set()
-        refresher.join()
+        try:
+            for i in range(KILLS):
+                if i % 3 == 0:  # while the next worker starts
+                    time.sleep(rng.random() * 0.03)
+                else:  # while it serves
+                    mounted.worker()
+                    mounted.winnow("status", "--restart", mounted.path)  # pauses after many deaths are not meant here
+                    time.sleep(rng.random() * 0.3)
+                moments.append(time.monotonic())
+                kill_worker(mounted.pid, rng.choice([signal.SIGSEGV, signal.SIGABRT, signal.SIGKILL]))
+            wait_until(lambda: survival(mounted)["deaths"] >= KILLS * 0.7, "the deaths are counted")
+        finally:
+            stop.set()
+            refresher.join()
     readers.assert_nothing_failed()
     stall = median_stall(readers, moments)
     print(f"\n| kills | {KILLS} | reads | {readers.reads} | failed | 0 | median added stall | {stall * 1000:.0f} ms |")
@@ -148,6 +150,20 @@ def test_a_request_that_crashes_two_workers_gets_an_error_and_the_rest_goes_on(p
     assert survival(mounted)["poisoned_answers"] == 1
 
 
+def test_a_crash_under_a_new_holder_is_laid_at_its_request_too(place, source, mount, digests):
+    """The new holder is no parent of the worker, and cannot ask how it ended."""
+    (source / "poison").write_text("never seen")
+    mounted = mount(environment={**place.environment, "WINNOW_TEST_CRASH_ON": "poison"})
+    first = mounted.pid
+    kill(first)
+    wait_until(lambda: mounted.status()["holder_pid"] not in (0, first), "the worker starts another holder")
+    mounted.pid = mounted.status()["holder_pid"]
+    with pytest.raises(OSError) as error:
+        os.stat(mounted / "poison")
+    assert error.value.errno == 5
+    assert survival(mounted)["crashes"] == 2
+
+
 def test_after_too_many_deaths_reads_fail_quickly_until_a_restart(source, mount, digests):
     mounted = mount("--max-restarts", "3")
     path = mounted / "d0/f001"
@@ -235,56 +251,69 @@ def test_the_holder_is_small_and_spared_when_memory_runs_out(mount, digests):
     assert len(os.listdir(f"/proc/{mounted.pid}/task")) == 1
 
 
-# Calls that a starting worker makes and its holder does not.
-START_UP_CALLS = ["execve", "openat", "mmap", "fstat", "newfstatat", "fcntl", "dup", "eventfd2", "clone3", "unshare",
-                  "close_range", "pread64", "ioctl", "bind", "listen", "fanotify_init", "fanotify_mark", "munmap",
-                  "mprotect", "brk", "readlink", "statx", "writev", "signalfd4", "getdents64", "flock"]
+class TracedWorkers:
+    """Takes the place of a mount's program, so that the next worker starts under strace; later ones do not."""
 
+    def __init__(self, folder):
+        folder.mkdir()
+        for program in ("winnow", "winnow-holder"):
+            shutil.copy(WINNOW.parent / program, folder / program)
+        self.program, self.plan = folder / "winnow", folder / "winnow.plan"
 
-def kill_at(mounted, call, number):
-    """Kills the worker, and its successor at the number-th such call of any of its threads. False if it made
-    fewer before it served."""
-    mounted.winnow("status", "--restart", mounted.path)  # forget the deaths before, or the holder would pause
-    deaths, before = survival(mounted)["deaths"], mounted.worker()
-    tracer = subprocess.Popen(["strace", "-f", "-qq", "-o", "/dev/null", "-p", str(mounted.pid), "-e", f"trace={call}",
-                               "-e", f"inject={call}:signal=KILL:when={number}"], stderr=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: is_traced(mounted.pid) or tracer.poll() is not None, "strace attaches")
+    def take_over(self):
+        self.program.rename(self.program.with_suffix(".real"))
+        self.program.write_text("""#!/bin/sh
+if mv "$0.plan" "$0.taken" 2>/dev/null; then exec strace -D -f -qq $(cat "$0.taken") "$0.real" "$@"; fi
+exec "$0.real" "$@"
+""")
+        self.program.chmod(0o755)
+
+    def next_start(self, mounted, words):
+        """Kills the worker; the next one starts with these words for strace. True if it did not live to serve."""
+        mounted.winnow("status", "--restart", mounted.path)  # forget the deaths before, or the holder would pause
+        before = mounted.worker()
+        deaths = survival(mounted)["deaths"]
+        self.plan.write_text(words)
         kill(before)
-        wait_until(lambda: worker_of(mounted.pid) not in (None, before), "a worker starts")
-        victim = worker_of(mounted.pid)
-        wait_until(lambda: worker_of(mounted.pid) != victim or f"{victim} serves" in log_of(mounted),
-                   "it is killed, or serves")
-    finally:
-        tracer.terminate()
-        tracer.wait()
-    wait_until(lambda: mounted.worker() != before, "the mount answers")
-    return survival(mounted)["deaths"] > deaths + 1
+        wait_until(lambda: not self.plan.exists(), "the next worker starts")
+        wait_for_next_worker(mounted, before)
+        return survival(mounted)["deaths"] > deaths + 1
+
+    def calls_of_a_start(self, mounted, trace):
+        """Every call of a worker until it serves, with how often a single thread makes it."""
+        self.next_start(mounted, f"-o {trace}")
+        counts = Counter(tuple(line.split("(")[0].split()) for line in trace.read_text().splitlines() if "(" in line)
+        most = Counter()
+        for key, count in counts.items():
+            if len(key) == 2 and key[1].isidentifier():
+                most[key[1]] = max(most[key[1]], count)
+        return most
 
 
-def is_traced(pid):
-    with open(f"/proc/{pid}/status") as file:
-        return "TracerPid:\t0\n" not in file.read()
-
-
-@pytest.mark.limit(1200 if LONG else 60)
+@pytest.mark.limit(1800 if LONG else 60)
 @pytest.mark.skipif(not shutil.which("strace"), reason="needs strace")
-def test_a_kill_in_any_call_of_the_start_up_is_survived(mount, digests):
-    mounted = mount("--memory", "8M", *PATIENT)
-    plan = [(call, n) for call in START_UP_CALLS for n in range(1, 200)] if LONG else [
-        ("execve", 1), ("openat", 9), ("mmap", 30), ("clone3", 2), ("bind", 1)]
-    points, over = 0, set()
-    with Readers(mounted.path, digests, count=2) as readers:
-        for call, number in plan:
-            if call in over:
-                continue
-            if kill_at(mounted, call, number):
-                points += 1
-            elif LONG:
-                over.add(call)
-    readers.assert_nothing_failed()
-    print(f"\n| kills in calls of the start-up | {points} | reads | {readers.reads} | failed | 0 |")
-    assert points >= (50 if LONG else 4)
+def test_a_kill_in_any_call_of_the_start_up_is_survived(place, source, digests):
+    workers = TracedWorkers(place.root / "program")
+    mounted = Mount(place, source, ("--memory", "8M", *PATIENT), program=workers.program).start()
+    try:
+        workers.take_over()
+        calls = workers.calls_of_a_start(mounted, place.root / "trace")
+        assert calls["openat"] > 5 and calls["mmap"] > 5, calls
+        plan = sorted(calls.items()) if LONG else [(call, 1) for call in ("execve", "openat", "clone3", "bind", "writev")]
+        points = 0
+        with Readers(mounted.path, digests, count=2) as readers:
+            for call, most in plan:
+                for number in range(1, most + 1):
+                    killed = workers.next_start(
+                        mounted, f"-o /dev/null -e trace={call} -e inject={call}:signal=KILL:when={number}")
+                    points += killed
+                    if not killed:
+                        break
+        readers.assert_nothing_failed()
+        print(f"\n| kills in calls of the start-up | {points} of {len(plan)} kinds | reads | {readers.reads} | failed | 0 |")
+        assert points >= (50 if LONG else 4)
+    finally:
+        mounted.unmount()
 
 
 def test_a_service_manager_is_told_that_the_mount_answers(place, mount, digests):
