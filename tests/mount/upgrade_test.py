@@ -7,9 +7,9 @@ import time
 import pytest
 
 from mounts import winnow
-from processes import kill, wait_for_end, wait_until
+from processes import kill, run, wait_for_end, wait_until
 from settings import LONG, SLOWDOWN, WINNOW
-from survival import Readers, survival, wait_for_next_worker
+from survival import Readers, children, survival, wait_for_next_worker
 
 UPGRADES = 20 if LONG else 5
 
@@ -99,3 +99,28 @@ def test_of_two_upgrades_at_once_none_does_harm(place, mount, digests):
     assert codes[0] == 0
     readers.assert_nothing_failed()
     mounted.pid = mounted.status()["holder_pid"]
+
+
+def test_the_holder_of_another_container_can_take_over(place, mount, digests):
+    """As when a container is replaced: its successor does not see the processes of the old one."""
+    mounted = mount("--memory", "8M")
+    old, command = mounted.pid, f"'{WINNOW}' upgrade '{mounted.path}' && echo done && exec sleep 1000"
+    with Readers(mounted.path, digests) as readers:
+        container = subprocess.Popen(
+            ["unshare", "--pid", "--fork", "--kill-child", "--mount", "--propagation", "slave", "--mount-proc", "sh", "-c",
+             command], env=place.environment, stdout=subprocess.PIPE)
+        try:
+            assert b"upgraded" in container.stdout.readline()
+            assert container.stdout.readline() == b"done\n"
+            assert wait_for_end(old, 15)
+            before = mounted.worker()  # by its number in there
+            run(["nsenter", "-t", str(children(container.pid)[0]), "-p", "-m", "kill", "-9", str(before)])
+            wait_for_next_worker(mounted, before)
+        except BaseException:
+            container.kill()  # and all in it
+            raise
+    readers.assert_nothing_failed()
+    mounted.winnow("unmount", mounted.path)
+    container.kill()
+    container.wait()
+    container.stdout.close()
