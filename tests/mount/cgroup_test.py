@@ -8,6 +8,7 @@ from cgroups import memory_group
 from mounts import winnow
 from processes import run
 from settings import LONG, WINNOW, is_sanitized
+from survival import Readers
 
 MIB = 1 << 20
 EPOCHS = 10 if LONG else 2
@@ -59,3 +60,30 @@ def test_epochs_over_ten_times_the_memory_end_without_a_kill(place, source, moun
     facts = json.loads(status)
     assert facts["survival"]["deaths"] == 0
     assert facts["daemon"]["high_water_bytes"] <= facts["memory"]["worker_bound_bytes"] <= WORKER
+
+
+# Takes memory that is not counted as its own, until somebody was killed for it.
+HOG = """
+import os, pathlib, sys, time
+held = os.memfd_create("hog")
+while "oom_kill 0" in pathlib.Path(sys.argv[1]).read_text():
+    os.write(held, bytes(1 << 20))
+    time.sleep(0.001)
+"""
+
+
+@pytest.mark.skipif(is_sanitized(), reason="a sanitizer needs memory of its own")
+def test_a_worker_killed_for_memory_is_replaced_and_its_holder_spared(place, source, digests):
+    with memory_group("daemon", 200 * MIB) as daemon:
+        run(daemon.command([WINNOW, "mount", source, place.mountpoint, "--state-dir", place.state, "--memory", 8 * MIB]),
+            env=place.environment)
+        try:
+            before = json.loads((place.mountpoint / ".winnow/status.json").read_bytes())
+            with Readers(place.mountpoint, digests) as readers:
+                run(daemon.command(["/usr/bin/python3", "-c", HOG, daemon.events]))
+            readers.assert_nothing_failed()
+            after = json.loads((place.mountpoint / ".winnow/status.json").read_bytes())
+        finally:
+            winnow("unmount", place.mountpoint, env=place.environment)
+    assert after["holder_pid"] == before["holder_pid"] and after["worker_pid"] != before["worker_pid"]
+    assert after["survival"]["deaths"] >= 1 and after["survival"]["crashes"] == 0

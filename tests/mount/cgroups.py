@@ -25,9 +25,12 @@ class MemoryGroup:
         """The words that run a program in this group."""
         return ["sh", "-c", 'echo $$ > "$0" && exec "$@"', str(self.path / "cgroup.procs"), *map(str, words)]
 
+    @property
+    def events(self):
+        return self.path / ("memory.oom_control" if self.version == 1 else "memory.events")
+
     def oom_kills(self):
-        text = (self.path / ("memory.oom_control" if self.version == 1 else "memory.events")).read_text()
-        return dict(line.split() for line in text.splitlines()).get("oom_kill", "0")
+        return dict(line.split() for line in self.events.read_text().splitlines()).get("oom_kill", "0")
 
     def high_water(self):
         return int((self.path / ("memory.max_usage_in_bytes" if self.version == 1 else "memory.peak")).read_text())
