@@ -1,0 +1,64 @@
+// Recognises the epochs of one job from the samples it reads: an epoch reads each sample once, so it ends when all
+// that the last one read was read again, or when nearly every read is of a sample read long before in the same epoch.
+// Whoever reads in the order of names or of listings (a backup, an indexer) is no job until it comes a second time.
+// Two reads of a sample in quick succession count as one. Knows ids only. Not thread-safe.
+#pragma once
+
+#include <array>
+#include <bitset>
+#include <cstdint>
+
+#include "policy/paged_array.h"
+#include "policy/sample.h"
+
+namespace winnow {
+
+class EpochWatch {
+ public:
+  enum class Seen { kNothing, kJob, kEpochEnd };
+
+  // `samples`: how many there are to read at most.
+  explicit EpochWatch(std::uint64_t samples) : samples_(samples) {}
+
+  // `in_order`: it stands behind the read before it in the order of names or of listings. Says what this read shows:
+  // that the reader is a job, whose first epoch this is, or that an epoch has ended and the next one begun.
+  Seen on_read(SampleId id, bool in_order);
+
+  bool is_job() const { return is_job_; }
+  std::uint64_t epoch() const { return epoch_; }  // from 1
+  std::uint64_t reads() const { return reads_; }  // of different samples, this epoch
+  bool has_read(SampleId id) const { return last_read_.get(value(id)) > begin_; }  // this epoch
+  // Whether this epoch will read it, as far as the one before tells.
+  bool expects(SampleId id) const { return expects_all() || last_read_.get(value(id)) > begin_before_; }
+
+ private:
+  static constexpr std::size_t kWindow = 32;      // reads that are judged together
+  static constexpr std::size_t kMostlyAgain = 24;  // of them
+  static constexpr std::size_t kRecent = 256;
+  static constexpr std::size_t kSteps = 64;        // reads that tell a job from a walker
+  static constexpr std::size_t kMostlyInOrder = 48;
+
+  bool expects_all() const { return epoch_ == 1 || parts_differ_; }
+  bool is_again(std::uint64_t before) const;
+  std::uint64_t different_since(std::uint64_t begin) const;
+  Seen end_epoch(std::uint64_t begin, std::uint64_t reads);
+  bool shows_job();
+
+  const std::uint64_t samples_;
+  bool is_job_ = false;
+  std::uint64_t epoch_ = 1;
+  std::uint64_t clock_ = 0;         // counts reads; the first is 1
+  std::uint64_t begin_ = 0;         // the last read before this epoch
+  std::uint64_t begin_before_ = 0;  // the same of the epoch before
+  std::uint64_t reads_ = 0;
+  std::uint64_t expected_ = 0;   // reads of the epoch before
+  std::uint64_t surprises_ = 0;  // reads of samples that were not expected
+  bool parts_differ_ = false;    // from epoch to epoch
+  PagedArray<std::uint64_t> last_read_;  // by the clock; 0: never
+  std::bitset<kWindow> again_;           // of the last reads, bit 0 the latest
+  std::bitset<kSteps> in_order_;
+  std::array<SampleId, kRecent> recent_{};  // a ring
+  std::uint64_t recent_count_ = 0;
+};
+
+}  // namespace winnow

@@ -1,0 +1,57 @@
+#include "cache/prefetch_limit.h"
+
+#include <gtest/gtest.h>
+
+namespace winnow {
+namespace {
+
+using namespace std::chrono_literals;
+
+// A source that answers in 10 ms as long as no more than `capacity` ask at once, and in proportion later else.
+void answer(PrefetchLimit& limit, unsigned capacity, int times) {
+  for (int i = 0; i < times; ++i) {
+    const unsigned queue = std::max(1u, limit.value());
+    limit.on_success(queue <= capacity ? 10ms : 10ms * queue / capacity);
+  }
+}
+
+TEST(PrefetchLimit, GrowsToAllThatIsAllowedWhileTheSourceKeepsItsPace) {
+  PrefetchLimit limit(32);
+  EXPECT_EQ(limit.value(), 8u);
+  answer(limit, 1000, 200);
+  EXPECT_EQ(limit.value(), 32u);
+}
+
+TEST(PrefetchLimit, StaysNearWhatASlowerSourceCanDo) {
+  PrefetchLimit limit(200);
+  answer(limit, 10, 5000);
+  EXPECT_GE(limit.value(), 10u);
+  EXPECT_LE(limit.value(), 40u);
+}
+
+TEST(PrefetchLimit, HalvesWithEveryFailureButNeverStops) {
+  PrefetchLimit limit(32);
+  answer(limit, 1000, 200);
+  limit.on_failure();
+  EXPECT_EQ(limit.value(), 16u);
+  for (int i = 0; i < 20; ++i) limit.on_failure();
+  EXPECT_EQ(limit.value(), 1u);
+  answer(limit, 1000, 500);
+  EXPECT_EQ(limit.value(), 32u);
+}
+
+TEST(PrefetchLimit, ASourceThatIsSlowForGoodIsTheNewNormal) {
+  PrefetchLimit limit(32);
+  answer(limit, 1000, 200);
+  for (int i = 0; i < 3000; ++i) limit.on_success(100ms);
+  EXPECT_EQ(limit.value(), 32u);
+}
+
+TEST(PrefetchLimit, OneAtATimeIsAllowed) {
+  PrefetchLimit limit(1);
+  answer(limit, 1, 100);
+  EXPECT_EQ(limit.value(), 1u);
+}
+
+}  // namespace
+}  // namespace winnow

@@ -1,0 +1,112 @@
+#include "policy/epoch_watch.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <vector>
+
+#include "policy/random.h"
+
+namespace winnow {
+namespace {
+
+using Seen = EpochWatch::Seen;
+
+std::vector<std::uint64_t> shuffled(std::uint64_t count, std::uint64_t seed, std::uint64_t first = 0) {
+  std::vector<std::uint64_t> ids(count);
+  std::iota(ids.begin(), ids.end(), first);
+  Random random(seed);
+  for (std::size_t i = ids.size() - 1; i > 0; --i) std::swap(ids[i], ids[random.below(i + 1)]);
+  return ids;
+}
+
+// Reads them, each `times` in a row; the reads at which something was seen, from 1.
+struct Reader {
+  explicit Reader(std::uint64_t samples) : watch(samples) {}
+  void read(const std::vector<std::uint64_t>& ids, int times = 1) {
+    for (const std::uint64_t id : ids) {
+      ++count;
+      const bool in_order = id > last;
+      last = id;
+      for (int i = 0; i < times; ++i) {
+        const Seen seen = watch.on_read(SampleId{id}, in_order);
+        if (seen == Seen::kJob) jobs.push_back(count);
+        if (seen == Seen::kEpochEnd) ends.push_back(count);
+      }
+    }
+  }
+  EpochWatch watch;
+  std::uint64_t last = 0;
+  std::uint64_t count = 0;
+  std::vector<std::uint64_t> jobs;
+  std::vector<std::uint64_t> ends;
+};
+
+TEST(EpochWatch, AShuffledReaderIsAJobSoonAndItsEpochsEndWithTheirLastSample) {
+  Reader reader(1000);
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) reader.read(shuffled(1000, epoch));
+  EXPECT_EQ(reader.jobs, (std::vector<std::uint64_t>{64}));
+  EXPECT_EQ(reader.ends, (std::vector<std::uint64_t>{1000, 2000, 3000}));
+}
+
+TEST(EpochWatch, AJobThatReadsOnlyPartOfTheDataSetIsSeenToBeginAnew) {
+  Reader reader(5000);
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) reader.read(shuffled(1000, epoch, 700));
+  ASSERT_EQ(reader.ends.size(), 3u);
+  EXPECT_GT(reader.ends[0], 1000u);  // the first epoch's end shows in what is read again
+  EXPECT_LE(reader.ends[0], 1000u + 80);
+  EXPECT_EQ(reader.ends[1], 2000u);  // from then on it is known how much there is
+  EXPECT_EQ(reader.ends[2], 3000u);
+  EXPECT_TRUE(reader.watch.expects(SampleId{700}));
+  EXPECT_FALSE(reader.watch.expects(SampleId{699}));
+}
+
+TEST(EpochWatch, WhatWasReadSinceTheFirstRepeatedReadBelongsToTheNewEpoch) {
+  Reader reader(5000);
+  const auto second = shuffled(1000, 2);
+  reader.read(shuffled(1000, 1));
+  std::size_t read = 0;
+  while (reader.ends.empty()) reader.read({second[read++]});
+  EXPECT_GE(reader.watch.reads() + 8, read);
+  for (std::size_t i = read - 16; i < read; ++i) EXPECT_TRUE(reader.watch.has_read(SampleId{second[i]}));
+  EXPECT_FALSE(reader.watch.has_read(SampleId{second[read]}));
+}
+
+TEST(EpochWatch, AWalkInOrderIsNoJobUntilItComesAgain) {
+  Reader reader(1000);
+  std::vector<std::uint64_t> ids(1000);
+  std::iota(ids.begin(), ids.end(), 0);
+  reader.read(ids);
+  EXPECT_FALSE(reader.watch.is_job());
+  reader.read(ids);
+  EXPECT_TRUE(reader.watch.is_job());
+  EXPECT_EQ(reader.jobs, (std::vector<std::uint64_t>{1064}));
+}
+
+TEST(EpochWatch, OpeningEachFileThreeTimesIsOneRead) {
+  Reader reader(1000);
+  reader.read(shuffled(1000, 1), 3);
+  reader.read(shuffled(1000, 2), 3);
+  EXPECT_EQ(reader.ends, (std::vector<std::uint64_t>{1000, 2000}));
+}
+
+TEST(EpochWatch, PartsThatDifferFromEpochToEpochAreExpectedToBeAnything) {
+  Reader reader(1000);
+  for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+    auto ids = shuffled(1000, epoch);
+    ids.resize(500);
+    reader.read(ids);
+  }
+  EXPECT_FALSE(reader.ends.empty());
+  for (std::uint64_t id = 0; id < 1000; ++id) ASSERT_TRUE(reader.watch.expects(SampleId{id}));
+}
+
+TEST(EpochWatch, SmallDataSetsHaveEpochsToo) {
+  Reader reader(20);
+  for (std::uint64_t epoch = 0; epoch < 5; ++epoch) reader.read(shuffled(20, epoch));
+  EXPECT_TRUE(reader.watch.is_job());
+  EXPECT_EQ(reader.watch.epoch(), 6u);
+}
+
+}  // namespace
+}  // namespace winnow
