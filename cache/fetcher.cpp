@@ -36,8 +36,9 @@ bool is_passing(const std::error_code& error) {
 
 }  // namespace
 
-Fetcher::Fetcher(Source& source, FetchOptions options, Landed landed)
+Fetcher::Fetcher(Source& source, ByteTier& tier, FetchOptions options, Landed landed)
     : source_(source),
+      tier_(tier),
       options_(options),
       landed_(std::move(landed)),
       window_(options.whole_file_bytes),
@@ -72,21 +73,41 @@ void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
   if (!taken) flights_.land(flight, errno_error(EIO));
 }
 
-void Fetcher::fetch(const FlightPtr& flight) {
-  Result<Bytes> bytes = read_with_retries(*flight);
+bool Fetcher::prefetch(const FileRef& file, Prefetched done) {
+  const Range whole{0, file.version.size};
+  const FlightPtr flight = flights_.book(file, whole, Clock::now());
+  if (!flight) return false;
+  const bool taken = pool_.submit(WorkerPool::Urgency::kBackground, whole.size,
+                                  [this, flight, done = std::move(done)] { done(fetch(flight)); });
+  if (!taken) flights_.land(flight, errno_error(EIO));
+  return taken;
+}
+
+Result<Bytes> Fetcher::fetch(const FlightPtr& flight) {
+  Result<Bytes> bytes = read(*flight);
   if (!bytes) {
     failures_.fetch_add(1, std::memory_order_relaxed);
     flights_.land(flight, bytes.error());
-    return;
+    return bytes;
   }
-  fetches_.fetch_add(1, std::memory_order_relaxed);
-  bytes_.fetch_add(bytes.value().size(), std::memory_order_relaxed);
   flights_.land(flight, bytes);
   if (landed_) {
     landed_(flight, bytes.value());
   } else {
     flights_.retire(flight);
   }
+  return bytes;
+}
+
+Result<Bytes> Fetcher::read(const Flight& flight) {
+  if (auto near = tier_.read(flight.file, flight.range.offset, flight.range.size)) return std::move(*near);
+  Result<Bytes> bytes = read_with_retries(flight);
+  if (!bytes) return bytes;
+  fetches_.fetch_add(1, std::memory_order_relaxed);
+  if (flight.prefetched) prefetches_.fetch_add(1, std::memory_order_relaxed);
+  bytes_.fetch_add(bytes.value().size(), std::memory_order_relaxed);
+  tier_.write(flight.file, flight.range.offset, bytes.value());
+  return bytes;
 }
 
 Result<Bytes> Fetcher::read_with_retries(const Flight& flight) {
@@ -119,6 +140,7 @@ void Fetcher::watch_deadlines() {
 FetchCounts Fetcher::counts() const {
   return {.fetches = fetches_,
           .bytes = bytes_,
+          .prefetches = prefetches_,
           .retries = retries_,
           .failures = failures_,
           .timeouts = timeouts_,

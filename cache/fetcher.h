@@ -1,6 +1,6 @@
-// Brings bytes from the source: once for however many readers, whole files up to a size and windows above it,
+// Brings bytes from the tier beside us or from the source: once for however many readers, whole files up to a size and windows above it,
 // with bounded memory and threads. A passing failure of the source is tried again, with growing pauses, until
-// `source_timeout`; readers then get EIO. Thread-safe; no call blocks.
+// `source_timeout`; readers then get EIO. What came from the source is offered to the tier. Thread-safe; no call blocks.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <mutex>
 #include <thread>
 
+#include "cache/byte_tier.h"
 #include "cache/flight_table.h"
 #include "cache/read_window.h"
 #include "cache/source.h"
@@ -25,8 +26,9 @@ struct FetchOptions {
 };
 
 struct FetchCounts {
-  std::uint64_t fetches = 0;
+  std::uint64_t fetches = 0;  // from the source
   std::uint64_t bytes = 0;
+  std::uint64_t prefetches = 0;  // of the fetches: begun for nobody
   std::uint64_t retries = 0;
   std::uint64_t failures = 0;  // fetches that ended in an error, stale ones included
   std::uint64_t timeouts = 0;
@@ -39,11 +41,16 @@ class Fetcher {
   // when its bytes are no longer needed; if `landed` is empty the fetcher does so itself.
   using Landed = std::function<void(const FlightPtr&, const Bytes&)>;
 
-  Fetcher(Source& source, FetchOptions options, Landed landed);
+  Fetcher(Source& source, ByteTier& tier, FetchOptions options, Landed landed);
   ~Fetcher();
 
   // `asked` lies within the file. The waiter is called once, perhaps before this returns.
   void read(const FileRef& file, Range asked, BytesWaiter waiter);
+
+  // Brings all of a file before anybody asks, after whatever somebody did ask for. `done` is called once, from any
+  // thread, unless this gives false: it is being fetched already, or we are stopping.
+  using Prefetched = std::function<void(const Result<Bytes>&)>;
+  bool prefetch(const FileRef& file, Prefetched done);
 
   void retire(const FlightPtr& flight) { flights_.retire(flight); }
   std::vector<Range> unanswered(const FlightPtr& flight) const { return flights_.unanswered(flight); }
@@ -52,12 +59,14 @@ class Fetcher {
   void stop();  // readers still waiting get EIO
 
  private:
-  void fetch(const FlightPtr& flight);
+  Result<Bytes> fetch(const FlightPtr& flight);
+  Result<Bytes> read(const Flight& flight);
   Result<Bytes> read_with_retries(const Flight& flight);
   bool pause(std::chrono::milliseconds length);  // false if stopping
   void watch_deadlines();
 
   Source& source_;
+  ByteTier& tier_;
   const FetchOptions options_;
   const Landed landed_;
   FlightTable flights_;
@@ -65,6 +74,7 @@ class Fetcher {
 
   std::atomic<std::uint64_t> fetches_{0};
   std::atomic<std::uint64_t> bytes_{0};
+  std::atomic<std::uint64_t> prefetches_{0};
   std::atomic<std::uint64_t> retries_{0};
   std::atomic<std::uint64_t> failures_{0};
   std::atomic<std::uint64_t> timeouts_{0};

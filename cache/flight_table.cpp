@@ -9,17 +9,14 @@ FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::functi
   Bytes ready;
   {
     const std::lock_guard lock(mutex_);
-    auto& of_file = flights_[value(file.id)];
-    const auto found = std::find_if(of_file.begin(), of_file.end(), [&](const FlightPtr& flight) {
-      return flight->range.covers(asked) && flight->file.version == file.version;
-    });
-    if (found == of_file.end()) {
-      auto flight = std::make_shared<Flight>(file, if_none(), now);
+    const FlightPtr found = covering(file, asked);
+    if (!found) {
+      auto flight = std::make_shared<Flight>(file, if_none(), now, false);
       flight->passengers_.push_back({asked, std::move(waiter)});
-      of_file.push_back(flight);
+      flights_[value(file.id)].push_back(flight);
       return flight;
     }
-    Flight& flight = **found;
+    Flight& flight = *found;
     if (flight.state_ == Flight::State::kAloft) {
       flight.passengers_.push_back({asked, std::move(waiter)});
       return nullptr;
@@ -28,6 +25,23 @@ FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::functi
     ready = flight.bytes_.part(asked.offset - flight.range.offset, asked.size);
   }
   waiter(std::move(ready));
+  return nullptr;
+}
+
+FlightPtr FlightTable::book(const FileRef& file, Range range, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (covering(file, range)) return nullptr;
+  auto flight = std::make_shared<Flight>(file, range, now, true);
+  flights_[value(file.id)].push_back(flight);
+  return flight;
+}
+
+FlightPtr FlightTable::covering(const FileRef& file, Range range) const {
+  const auto of_file = flights_.find(value(file.id));
+  if (of_file == flights_.end()) return nullptr;
+  for (const FlightPtr& flight : of_file->second) {
+    if (flight->range.covers(range) && flight->file.version == file.version) return flight;
+  }
   return nullptr;
 }
 

@@ -41,9 +41,10 @@ class Flight {
   const FileRef file;
   const Range range;
   const std::chrono::steady_clock::time_point booked_at;
+  const bool prefetched;  // nobody had asked for it when it was booked
 
-  Flight(FileRef which, Range what, std::chrono::steady_clock::time_point when)
-      : file(std::move(which)), range(what), booked_at(when) {}
+  Flight(FileRef which, Range what, std::chrono::steady_clock::time_point when, bool ahead)
+      : file(std::move(which)), range(what), booked_at(when), prefetched(ahead) {}
 
  private:
   friend class FlightTable;
@@ -70,6 +71,9 @@ class FlightTable {
   FlightPtr board(const FileRef& file, Range asked, const std::function<Range()>& if_none,
                   Clock::time_point now, BytesWaiter waiter);
 
+  // Books a flight for nobody yet; null if one covers the range already.
+  FlightPtr book(const FileRef& file, Range range, Clock::time_point now);
+
   // Answers the passengers. A flight that landed well stays joinable until retired; a failed one is gone.
   void land(const FlightPtr& flight, Result<Bytes> bytes);
   void retire(const FlightPtr& flight);
@@ -84,7 +88,9 @@ class FlightTable {
   std::size_t aloft() const;
 
  private:
-  void remove(const FlightPtr& flight);  // with mutex_ held
+  // With mutex_ held:
+  FlightPtr covering(const FileRef& file, Range range) const;
+  void remove(const FlightPtr& flight);
 
   mutable std::mutex mutex_;  // guards all flights; held over `if_none`, never while a waiter runs
   std::unordered_map<std::uint64_t, std::vector<FlightPtr>> flights_;

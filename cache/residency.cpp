@@ -5,27 +5,68 @@
 namespace winnow {
 
 Residency::Residency(std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy, PageCounts& pages)
-    : budget_bytes_(budget_bytes), policy_(std::move(policy)), pages_(pages) {
+    : budget_bytes_(budget_bytes),
+      policy_(std::move(policy)),
+      by_epoch_(dynamic_cast<EpochEviction*>(policy_.get())),
+      pages_(pages) {
   for (auto id = pages_.next_set(SampleId{}); id; id = pages_.next_set(SampleId{value(*id) + 1})) {
-    policy_->on_insert(*id, {.bytes = pages_.get(*id) * kPage});
+    policy_->on_insert(*id, facts(*id, pages_.get(*id)));
     total_pages_ += pages_.get(*id);
     ++samples_;
   }
   high_water_pages_ = total_pages_;
 }
 
-bool Residency::add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes) {
+CachedFacts Residency::facts(SampleId id, std::uint64_t pages) const {
+  return {.bytes = pages * kPage,
+          .importance = importance_.get(value(id)).value,
+          .read = read_in_.get(value(id)) == epoch_};
+}
+
+bool Residency::add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes, bool ahead) {
   const std::uint64_t file_pages = (file_bytes + kPage - 1) / kPage;
   const std::uint64_t more = (bytes + kPage - 1) / kPage;
   const std::lock_guard lock(mutex_);
   const std::uint64_t pages = std::min(file_pages, pages_.get(id) + more);
+  if (!ahead) note_read(id);
   set_pages(id, static_cast<std::uint32_t>(std::min<std::uint64_t>(pages, UINT32_MAX)));
-  return (total_pages_ - dropping_pages_) * kPage > budget_bytes_;
+  if (ahead && read_in_.get(value(id)) != epoch_) {
+    ahead_pages_ += pages_.get(id) - ahead_.get(value(id));
+    ahead_.set(value(id), pages_.get(id));
+  }
+  const bool is_full = (total_pages_ - dropping_pages_) * kPage > budget_bytes_;
+  if (is_full && !policy_->victim()) newcomers_.push_back(id);
+  return is_full;
 }
 
 void Residency::touch(SampleId id) {
   const std::lock_guard lock(mutex_);
+  note_read(id);
   policy_->on_hit(id);
+}
+
+void Residency::note_read(SampleId id) {
+  if (by_epoch_ != nullptr) read_in_.set(value(id), epoch_);
+  ahead_pages_ -= ahead_.get(value(id));
+  ahead_.set(value(id), 0);
+}
+
+void Residency::set_importance(SampleId id, double importance) {
+  const std::lock_guard lock(mutex_);
+  importance_.set(value(id), {importance});
+  if (pages_.get(id) > 0 && !dropping_.get(value(id))) policy_->on_insert(id, facts(id, pages_.get(id)));
+}
+
+void Residency::begin_epoch() {
+  const std::lock_guard lock(mutex_);
+  ++epoch_;
+  if (by_epoch_ != nullptr) by_epoch_->begin_epoch();
+}
+
+bool Residency::has_room_ahead(std::uint64_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  if (by_epoch_ == nullptr) return total_pages_ * kPage + bytes <= budget_bytes_;
+  return ahead_pages_ * kPage + bytes <= budget_bytes_ / 4 * 3;
 }
 
 void Residency::correct(SampleId id, std::uint64_t bytes) {
@@ -38,11 +79,15 @@ void Residency::set_pages(SampleId id, std::uint32_t pages) {
   if (dropping_.get(value(id))) {
     dropping_.set(value(id), false);
     dropping_pages_ -= before;
-    if (pages > 0) policy_->on_insert(id, {.bytes = pages * kPage});
+    if (pages > 0) policy_->on_insert(id, facts(id, pages));
   } else if (pages > before) {
-    policy_->on_insert(id, {.bytes = pages * kPage});
+    policy_->on_insert(id, facts(id, pages));
   } else if (pages == 0 && before > 0) {
     policy_->on_remove(id);
+  }
+  if (pages < ahead_.get(value(id))) {
+    ahead_pages_ -= ahead_.get(value(id)) - pages;
+    ahead_.set(value(id), pages);
   }
   samples_ += (pages > 0) - (before > 0);
   total_pages_ = total_pages_ - before + pages;
@@ -57,7 +102,7 @@ std::vector<SampleId> Residency::choose_victims() {
   // A little below the budget, so that a full cache does not drop one sample for each that comes.
   const std::uint64_t target_pages = (budget_bytes_ - budget_bytes_ / 32) / kPage;
   while (total_pages_ - dropping_pages_ > target_pages) {
-    const auto victim = policy_->victim();
+    const auto victim = next_victim();
     if (!victim) break;
     policy_->on_remove(*victim);
     dropping_.set(value(*victim), true);
@@ -65,6 +110,16 @@ std::vector<SampleId> Residency::choose_victims() {
     victims.push_back(*victim);
   }
   return victims;
+}
+
+std::optional<SampleId> Residency::next_victim() {
+  if (const auto victim = policy_->victim()) return victim;
+  while (!newcomers_.empty()) {
+    const SampleId id = newcomers_.back();
+    newcomers_.pop_back();
+    if (pages_.get(id) > 0 && !dropping_.get(value(id))) return id;
+  }
+  return std::nullopt;
 }
 
 std::vector<SampleId> Residency::sample(std::size_t count) {

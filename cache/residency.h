@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "cache/page_counts.h"
@@ -20,10 +21,12 @@ class Residency {
   // Takes up what `pages` holds already. `pages` outlives this.
   Residency(std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy, PageCounts& pages);
 
-  // `bytes` more of a sample whose file has `file_bytes` came into the page cache. True if the budget is
-  // passed.
-  bool add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes);
-  void touch(SampleId id);                         // it was read; unknown ids are ignored
+  // `bytes` more of a sample whose file has `file_bytes` came into the page cache: for a reader, or ahead of one.
+  // True if the budget is passed.
+  bool add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes, bool ahead = false);
+  void touch(SampleId id);                         // it was read
+  void set_importance(SampleId id, double importance);  // also of samples that are not there (yet)
+  void begin_epoch();                              // nothing is read yet
   void forget(SampleId id) { correct(id, 0); }     // its inode left the kernel, and the pages with it
   void correct(SampleId id, std::uint64_t bytes);  // so much is really there
 
@@ -34,6 +37,9 @@ class Residency {
   // Some resident samples, a different part of the ledger each time, for checking.
   std::vector<SampleId> sample(std::size_t count);
 
+  // Whether so much may come in ahead of its reader: what waits to be read must not drive out what waits already.
+  bool has_room_ahead(std::uint64_t bytes) const;
+
   std::uint64_t bytes(SampleId id) const;
   std::uint64_t total_bytes() const;
   std::uint64_t high_water_bytes() const;
@@ -42,13 +48,28 @@ class Residency {
 
  private:
   static constexpr std::uint64_t kPage = 4096;
+  struct Importance {
+    double value = 1.0;  // also of a sample without a score
+    bool operator==(const Importance&) const = default;
+  };
 
-  void set_pages(SampleId id, std::uint32_t pages);  // with mutex_ held
+  // With mutex_ held:
+  void set_pages(SampleId id, std::uint32_t pages);
+  void note_read(SampleId id);
+  CachedFacts facts(SampleId id, std::uint64_t pages) const;
+  std::optional<SampleId> next_victim();
 
   const std::uint64_t budget_bytes_;
   mutable std::mutex mutex_;  // guards all below
   const std::unique_ptr<EvictionPolicy> policy_;
+  EpochEviction* const by_epoch_;  // the same, if it tells read samples from unread ones; else null
   PageCounts& pages_;
+  PagedArray<Importance> importance_;
+  PagedArray<std::uint32_t> read_in_;  // the epoch; 0: none
+  PagedArray<std::uint32_t> ahead_;    // pages that came ahead of their reader and were not read yet
+  std::vector<SampleId> newcomers_;    // since the budget was passed, under a policy by which nobody leaves
+  std::uint64_t ahead_pages_ = 0;
+  std::uint32_t epoch_ = 1;
   std::uint64_t total_pages_ = 0;
   std::uint64_t dropping_pages_ = 0;  // of victims not yet corrected
   PagedArray<bool> dropping_;

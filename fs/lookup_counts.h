@@ -18,6 +18,11 @@ class LookupCounts {
     counts_.set(value(id), counts_.get(value(id)) + 1);
   }
 
+  bool has(NodeId id) const {
+    const std::lock_guard lock(mutex_);
+    return counts_.get(value(id)) > 0;
+  }
+
   // True if the kernel no longer has the node. A node given by an earlier process counts as never given.
   bool forget(NodeId id, std::uint64_t times) {
     const std::lock_guard lock(mutex_);
@@ -28,7 +33,7 @@ class LookupCounts {
   }
 
  private:
-  std::mutex mutex_;  // guards counts_; a leaf lock
+  mutable std::mutex mutex_;  // guards counts_; a leaf lock
   PagedArray<std::uint32_t> counts_;
 };
 

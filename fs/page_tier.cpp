@@ -28,6 +28,7 @@ void PageTier::note_read(const FileRef& file, std::uint64_t bytes) {
 
 void PageTier::push(Push push) {
   const std::uint64_t size = push.bytes.size();
+  if (push.ahead && (!push_ahead_ || !residency_.has_room_ahead(size))) return push.done();
   if (waiting_bytes_.fetch_add(size) + size > kMaxWaitingBytes) {
     waiting_bytes_ -= size;
     ++skipped_pushes_;
@@ -57,7 +58,7 @@ void PageTier::store(const Push& push) {
   if (stored == 0) return;
   ++pushed_files_;
   pushed_bytes_ += stored;
-  if (residency_.add(push.file.id, stored, push.file.version.size)) trim_soon();
+  if (residency_.add(push.file.id, stored, push.file.version.size, push.ahead)) trim_soon();
 }
 
 void PageTier::trim_soon() {

@@ -37,6 +37,9 @@ class PageTier {
   PageTier(KernelCache& kernel, const Snapshots& snapshots, WorkerPool& notifications,
            std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy, PageCounts& page_counts);
 
+  // Without, nothing is pushed ahead of its first reader: who then reads it would not be seen.
+  void push_ahead(bool allowed) { push_ahead_ = allowed; }
+
   void note_read(const FileRef& file, std::uint64_t bytes);  // the kernel was given these by a READ
   void note_open(NodeId id) { residency_.touch(sample_of(id)); }
   void note_forgotten(NodeId id) { residency_.forget(sample_of(id)); }
@@ -47,11 +50,15 @@ class PageTier {
     FileRef file;
     std::uint64_t offset = 0;  // of `bytes` in the file
     Bytes bytes;
+    bool ahead = false;  // nobody has asked for the file yet
     std::function<std::vector<Range>()>
         missing;                 // what the kernel still lacks, asked when it is the push's turn
     std::function<void()> done;  // called in any case, from any thread
   };
   void push(Push push);
+
+  void set_importance(SampleId id, double importance) { residency_.set_importance(id, importance); }
+  void begin_epoch() { residency_.begin_epoch(); }
 
   // Checks up to `samples` of the ledger's entries against the kernel; gives the share that was wrong.
   // Blocks.
@@ -75,6 +82,7 @@ class PageTier {
   mutable std::mutex served_mutex_;  // guards served_; a leaf lock
   PagedArray<bool> served_;
   std::atomic<bool> all_served_{false};
+  std::atomic<bool> push_ahead_{true};
 
   std::atomic<std::uint64_t> pushed_files_{0};
   std::atomic<std::uint64_t> pushed_bytes_{0};

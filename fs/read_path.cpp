@@ -11,13 +11,13 @@ constexpr int kTries = 4;
 
 }  // namespace
 
-ReadPath::ReadPath(Source& source, Snapshots& snapshots, KernelCache& kernel, WorkerPool& notifications,
-                   PageTier* pages, FetchOptions options)
+ReadPath::ReadPath(Source& source, ByteTier& tier, Snapshots& snapshots, KernelCache& kernel,
+                   WorkerPool& notifications, PageTier* pages, FetchOptions options)
     : snapshots_(snapshots),
       kernel_(kernel),
       notifications_(notifications),
       pages_(pages),
-      fetcher_(source, options,
+      fetcher_(source, tier, options,
                [this](const FlightPtr& flight, const Bytes& bytes) { push_rest(flight, bytes); }) {}
 
 void ReadPath::read(const Tree& tree, const Node& file, std::uint64_t offset, std::size_t size,
@@ -75,6 +75,7 @@ void ReadPath::push_rest(const FlightPtr& flight, const Bytes& bytes) {
   pages_->push({.file = flight->file,
                 .offset = flight->range.offset,
                 .bytes = bytes,
+                .ahead = flight->prefetched,
                 .missing =
                     [this, flight] {
                       // Pages that another fetch's readers wait for are locked, perhaps for long: stay away.

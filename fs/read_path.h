@@ -23,14 +23,19 @@ struct ReadCounts {
 class ReadPath {
  public:
   // Without `pages`, nothing is pushed or accounted: for mounts that keep the page cache out of it.
-  ReadPath(Source& source, Snapshots& snapshots, KernelCache& kernel, WorkerPool& notifications,
-           PageTier* pages, FetchOptions options);
+  ReadPath(Source& source, ByteTier& tier, Snapshots& snapshots, KernelCache& kernel,
+           WorkerPool& notifications, PageTier* pages, FetchOptions options);
 
   // The reply is called once, perhaps before this returns.
   void read(const Tree& tree, const Node& file, std::uint64_t offset, std::size_t size, BytesWaiter reply);
 
   // For a node that is no more; `names` are those that led to it.
   void refuse_as_stale(std::vector<Name> names, BytesWaiter reply);
+
+  // Brings a file to the tiers before it is read; as Fetcher::prefetch().
+  bool prefetch(const FileRef& file, Fetcher::Prefetched done) {
+    return fetcher_.prefetch(file, std::move(done));
+  }
 
   FetchCounts fetch_counts() const { return fetcher_.counts(); }
   ReadCounts counts() const { return {.misses = misses_, .stale = stale_}; }

@@ -37,6 +37,13 @@ std::optional<Node> Tree::node_at(std::uint32_t row) const {
   return Node{NodeId{at.id}, row, catalogue_->stat(at)};
 }
 
+void Tree::each_file(const std::function<void(const Node&)>& visit) const {
+  for (std::uint32_t row = 0; row < catalogue_->row_count(); ++row) {
+    const auto node = node_at(row);
+    if (node && is_regular(node->stat)) visit(*node);
+  }
+}
+
 std::optional<Node> Tree::find(NodeId id) const {
   if (const Catalogue::Row* row = catalogue_->find(id)) {
     auto node = node_at(catalogue_->index(*row));

@@ -54,6 +54,9 @@ class Tree {
   using Visit = std::function<bool(std::string_view, const Node&, std::uint64_t)>;
   void list(const Node& folder, std::uint64_t position, const Visit& visit) const;
 
+  // Every regular file there is, once, in the order of the snapshot's rows.
+  void each_file(const std::function<void(const Node&)>& visit) const;
+
   // The names that led to an id which is no more, if it was superseded since the snapshot.
   std::vector<Name> names_of_superseded(NodeId id) const;
   // Every name of a node, more than one for hard links.

@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-EpochWatch::Seen EpochWatch::on_read(SampleId id, bool in_order) {
+EpochWatch::Seen EpochWatch::on_read(SampleId id, Step step) {
   const std::uint64_t before = last_read_.get(value(id));
   const bool is_fresh = before <= begin_;
   const bool again = !is_fresh && is_again(before);
@@ -13,10 +13,9 @@ EpochWatch::Seen EpochWatch::on_read(SampleId id, bool in_order) {
   last_read_.set(value(id), clock_);
   recent_[recent_count_++ % kRecent] = id;
   if (!is_fresh && !again) return Seen::kNothing;  // the same use of it
-  in_order_ = in_order_ << 1;
-  in_order_.set(0, in_order);
-  again_ = again_ << 1;
-  again_.set(0, again);
+  by_name_ = (by_name_ << 1).set(0, step.behind_by_name);
+  by_listing_ = (by_listing_ << 1).set(0, step.behind_by_listing);
+  again_ = (again_ << 1).set(0, again);
   if (is_fresh) ++reads_;
   if (is_fresh && !expects_all() && before <= begin_before_) ++surprises_;
   // Parts that differ from epoch to epoch, as of a data set shared by several nodes, tell nothing of the next one.
@@ -51,7 +50,7 @@ bool EpochWatch::is_again(std::uint64_t before) const {
 bool EpochWatch::shows_job() {
   if (is_job_ || clock_ < kSteps) return false;
   const bool comes_again = epoch_ > 1 && reads_ >= std::min<std::uint64_t>(kSteps, samples_ / 2);
-  is_job_ = comes_again || in_order_.count() < kMostlyInOrder;
+  is_job_ = comes_again || std::max(by_name_.count(), by_listing_.count()) < kMostlyInOrder;
   return is_job_;
 }
 

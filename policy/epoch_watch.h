@@ -20,9 +20,14 @@ class EpochWatch {
   // `samples`: how many there are to read at most.
   explicit EpochWatch(std::uint64_t samples) : samples_(samples) {}
 
-  // `in_order`: it stands behind the read before it in the order of names or of listings. Says what this read shows:
-  // that the reader is a job, whose first epoch this is, or that an epoch has ended and the next one begun.
-  Seen on_read(SampleId id, bool in_order);
+  // Where it stands in either order, against the read before it.
+  struct Step {
+    bool behind_by_name = false;
+    bool behind_by_listing = false;
+  };
+  // Says what this read shows: that the reader is a job, whose first epoch this is, or that an epoch has ended and
+  // the next one begun.
+  Seen on_read(SampleId id, Step step);
 
   bool is_job() const { return is_job_; }
   std::uint64_t epoch() const { return epoch_; }  // from 1
@@ -56,7 +61,8 @@ class EpochWatch {
   bool parts_differ_ = false;    // from epoch to epoch
   PagedArray<std::uint64_t> last_read_;  // by the clock; 0: never
   std::bitset<kWindow> again_;           // of the last reads, bit 0 the latest
-  std::bitset<kSteps> in_order_;
+  std::bitset<kSteps> by_name_;
+  std::bitset<kSteps> by_listing_;
   std::array<SampleId, kRecent> recent_{};  // a ring
   std::uint64_t recent_count_ = 0;
 };

@@ -27,7 +27,7 @@ struct FetcherTest : testing::Test {
     return {SampleId{id}, path, directory.stat(path).value().version};
   }
   void start(FetchOptions options = {.whole_file_bytes = 64 * kKiB, .threads = 8}) {
-    fetcher = std::make_unique<Fetcher>(source, options, landed);
+    fetcher = std::make_unique<Fetcher>(source, tier, options, landed);
   }
 
   TemporaryFolder folder;
@@ -35,6 +35,7 @@ struct FetcherTest : testing::Test {
   const std::string large = pattern(1024 * kKiB + 77);
   DirectorySource directory{folder.path(), false};
   FaultySource source{directory};
+  NoTier tier;
   Fetcher::Landed landed;
   Answer first;
   Answer second;

@@ -33,7 +33,7 @@ class MountFixture : public testing::Test {
         WorkerPool::Options{.name = "test-notify", .max_threads = notification_threads});
     pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, budget_bytes,
                                        std::make_unique<Lru>(), page_counts);
-    reads = std::make_unique<ReadPath>(source, *snapshots, kernel, *notifications, pages.get(), options);
+    reads = std::make_unique<ReadPath>(source, tier, *snapshots, kernel, *notifications, pages.get(), options);
     filesystem = std::make_unique<Filesystem>(ownership, *snapshots, *reads, pages.get());
   }
   void TearDown() override { stop(); }
@@ -51,6 +51,7 @@ class MountFixture : public testing::Test {
     }
   }
 
+  NoTier tier;
   Node node(const std::string& path) const { return at_path(*snapshots->tree(), path).value(); }
   NodeId id(const std::string& path) const { return node(path).id; }
   std::string read(const std::string& path, std::uint64_t offset = 0, std::size_t size = 1 << 20) {

@@ -29,7 +29,7 @@ struct Reader {
       const bool in_order = id > last;
       last = id;
       for (int i = 0; i < times; ++i) {
-        const Seen seen = watch.on_read(SampleId{id}, in_order);
+        const Seen seen = watch.on_read(SampleId{id}, {.behind_by_name = in_order});
         if (seen == Seen::kJob) jobs.push_back(count);
         if (seen == Seen::kEpochEnd) ends.push_back(count);
       }

@@ -1,0 +1,28 @@
+// A place nearer than the source that may hold bytes of it. A failing tier is a miss, never an error. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "cache/bytes.h"
+#include "cache/flight_table.h"
+
+namespace winnow {
+
+class ByteTier {
+ public:
+  virtual ~ByteTier() = default;
+  // [offset, offset + size) of the file, or nothing if any of it is missing. May block.
+  virtual std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) = 0;
+  // Takes them if it will; does not wait for that.
+  virtual void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) = 0;
+};
+
+// For a mount without one.
+class NoTier final : public ByteTier {
+ public:
+  std::optional<Bytes> read(const FileRef&, std::uint64_t, std::uint64_t) override { return std::nullopt; }
+  void write(const FileRef&, std::uint64_t, const Bytes&) override {}
+};
+
+}  // namespace winnow
