@@ -15,7 +15,7 @@ DiskLedger::DiskLedger(Policies policies, IndexFile::Geometry geometry, std::uin
 
 std::uint64_t DiskLedger::overhead_bytes(std::uint64_t budget_bytes, std::uint64_t slots) {
   constexpr std::uint64_t kFixed = 96 << 10;  // lock, headers, what rounding up to blocks costs
-  return kFixed + budget_bytes / 512 + (3 * slots + 1024) * sizeof(IndexRecord);
+  return kFixed + budget_bytes / 512 + (most_records(slots) + slots) * sizeof(IndexRecord);
 }
 
 void DiskLedger::add_space(Region region) {

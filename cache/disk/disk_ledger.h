@@ -28,6 +28,8 @@ class DiskLedger {
   };
   DiskLedger(Policies policies, IndexFile::Geometry geometry, std::uint64_t budget_bytes);
 
+  // An index with more records than this is compacted.
+  static std::uint64_t most_records(std::uint64_t slots) { return slots + slots / 4 + 1024; }
   // What the tier needs besides slabs: records live, dead and being compacted, and the filesystem's own.
   static std::uint64_t overhead_bytes(std::uint64_t budget_bytes, std::uint64_t slots);
 

@@ -32,6 +32,7 @@ DiskTier::DiskTier(DiskOptions options)
       [&](const disk_format::IndexRecord& record) { senseless += ledger_.replay(record) ? 0 : 1; });
   counts_.bad_records = replayed.bad_records + senseless + (replayed.started_over ? 1 : 0);
   ledger_.settle(store_.slabs);
+  index_is_behind_ = counts_.bad_records > 0;  // what was bad is told once, and written anew without it
   write_records();
   note_bytes_on_disk();
   writer_ = std::thread([this] { write_queued(); });

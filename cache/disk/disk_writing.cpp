@@ -161,8 +161,8 @@ void DiskTier::write_records() {
       ledger_.take_records();
       return;
     }
-    const std::uint64_t most = 2 * ledger_.slots() + 1024 - kBatchSlots;
-    whole = index_is_behind_ || store_.index.records() + ledger_.pending_records() > most;
+    const std::uint64_t records_then = store_.index.records() + ledger_.pending_records() + kBatchSlots;
+    whole = index_is_behind_ || records_then > DiskLedger::most_records(ledger_.slots());
     records = whole ? ledger_.live_records() : ledger_.take_records();
   }
   const auto written = whole ? store_.index.compact(records) : store_.index.append(records);
