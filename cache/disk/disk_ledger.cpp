@@ -7,6 +7,12 @@ namespace winnow {
 using disk_format::IndexRecord;
 using disk_format::RecordKind;
 
+namespace {
+
+constexpr std::uint64_t kMinSlot = 512;
+
+}  // namespace
+
 DiskLedger::DiskLedger(Policies policies, IndexFile::Geometry geometry, std::uint64_t budget_bytes)
     : policies_(std::move(policies)),
       geometry_(geometry),
@@ -21,6 +27,18 @@ std::uint64_t DiskLedger::overhead_bytes(std::uint64_t budget_bytes, std::uint64
 void DiskLedger::add_space(Region region) {
   pool_.add(region.first, region.units);
   slab_bytes_ += std::uint64_t{region.units} * geometry_.unit_bytes;
+}
+
+// Slots as large as those there are will fill what is free and what is new, and need records.
+std::uint64_t DiskLedger::room_to_grow() const {
+  constexpr std::uint64_t kInFlight = 64, kTypicalSlot = 64 << 10;
+  const std::uint64_t free = free_bytes();
+  const std::uint64_t slot = table_.size() > 0 ? (slab_bytes_ - free) / table_.size() : kTypicalSlot;
+  const std::uint64_t to_come = free / std::max(slot, kMinSlot);
+  const std::uint64_t used = slab_bytes_ + overhead_bytes(budget_bytes_, table_.size() + to_come + kInFlight);
+  if (used >= budget_bytes_) return 0;
+  const double records = 2.25 * sizeof(IndexRecord) / static_cast<double>(std::max(slot, kMinSlot));
+  return static_cast<std::uint64_t>(static_cast<double>(budget_bytes_ - used) / (1 + records));
 }
 
 bool DiskLedger::has_room(std::uint32_t units) const {

@@ -38,6 +38,7 @@ class DiskLedger {
   bool replay(const disk_format::IndexRecord& record);
   void settle(SlabFiles& slabs);
   void add_space(Region region);
+  std::uint64_t room_to_grow() const;  // bytes by which slabs may grow, the index's share of them left out
 
   // Room for so many bytes of a sample, or nothing if it is refused. Ends in put() or give_up().
   std::optional<Extents> make_room(SampleId id, std::uint32_t length);

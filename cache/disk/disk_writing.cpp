@@ -94,9 +94,7 @@ bool DiskTier::make_space(std::uint64_t bytes) {
     {
       const std::lock_guard lock(mutex_);
       if (ledger_.largest_hole_bytes() >= bytes) return true;
-      const std::uint64_t used =
-          ledger_.slab_bytes() + DiskLedger::overhead_bytes(budget_bytes_, ledger_.slots() + kBatchSlots);
-      if (used < budget_bytes_) allowed = budget_bytes_ - used;
+      allowed = ledger_.room_to_grow();
     }
     const std::uint64_t step = std::max(2 * bytes, std::min(kGrowBytes, budget_bytes_ / 64));
     const auto grown = store_.slabs.grow(std::min(allowed, step));
