@@ -15,17 +15,10 @@
 #include <vector>
 
 #include "cache/bytes.h"
-#include "cache/file_stat.h"
+#include "cache/file_ref.h"
 #include "cache/result.h"
-#include "policy/sample.h"
 
 namespace winnow {
-
-struct FileRef {
-  SampleId id{};
-  std::string path;
-  Version version;
-};
 
 struct Range {
   std::uint64_t offset = 0;

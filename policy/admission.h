@@ -1,5 +1,6 @@
 // Whether a newcomer is let into a cache that is full, judged against those who would have to leave for it.
-// Asked once per newcomer, before anything is evicted; a newcomer that fits is always admitted.
+// Asked before anything is evicted, again as more of those who would leave become known (so a longer list
+// never turns a no into a yes); a newcomer that fits is always admitted.
 #pragma once
 
 #include <memory>

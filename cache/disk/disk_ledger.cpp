@@ -1,0 +1,223 @@
+#include "cache/disk/disk_ledger.h"
+
+#include <algorithm>
+
+namespace winnow {
+
+using disk_format::IndexRecord;
+using disk_format::RecordKind;
+
+namespace {
+
+constexpr std::uint64_t kMinSlot = 512;
+
+}  // namespace
+
+DiskLedger::DiskLedger(Policies policies, IndexFile::Geometry geometry, std::uint64_t budget_bytes)
+    : policies_(std::move(policies)),
+      geometry_(geometry),
+      budget_bytes_(budget_bytes),
+      pool_(static_cast<std::uint32_t>(geometry.slab_bytes / geometry.unit_bytes)) {}
+
+std::uint64_t DiskLedger::overhead_bytes(std::uint64_t budget_bytes, std::uint64_t slots) {
+  constexpr std::uint64_t kFixed = 96 << 10;  // lock, headers, what rounding up to blocks costs
+  return kFixed + budget_bytes / 512 + (most_records(slots) + slots) * sizeof(IndexRecord);
+}
+
+void DiskLedger::add_space(Region region) {
+  pool_.add(region.first, region.units);
+  slab_bytes_ += std::uint64_t{region.units} * geometry_.unit_bytes;
+}
+
+// Slots as large as those there are will fill what is free and what is new, and need records.
+std::uint64_t DiskLedger::room_to_grow() const {
+  constexpr std::uint64_t kInFlight = 64, kTypicalSlot = 64 << 10;
+  const std::uint64_t free = free_bytes();
+  const std::uint64_t slot = table_.size() > 0 ? (slab_bytes_ - free) / table_.size() : kTypicalSlot;
+  const std::uint64_t to_come = free / std::max(slot, kMinSlot);
+  const std::uint64_t used = slab_bytes_ + overhead_bytes(budget_bytes_, table_.size() + to_come + kInFlight);
+  if (used >= budget_bytes_) return 0;
+  const double records = 2.25 * sizeof(IndexRecord) / static_cast<double>(std::max(slot, kMinSlot));
+  return static_cast<std::uint64_t>(static_cast<double>(budget_bytes_ - used) / (1 + records));
+}
+
+bool DiskLedger::has_room(std::uint32_t units) const {
+  return pool_.can_take(units) &&
+         slab_bytes_ + overhead_bytes(budget_bytes_, table_.size() + planned_ + 1) <= budget_bytes_;
+}
+
+CachedFacts DiskLedger::facts_of(SampleId id) const {
+  const SampleState state = states_.get(value(id));
+  return {.bytes = state.bytes, .importance = state.importance, .read = state.read_in == epoch_};
+}
+
+void DiskLedger::link(SampleId id, SlotNumber number) {
+  SampleState state = states_.get(value(id));
+  if (state.first == kNoSlot) ++samples_;
+  table_[number].id = id;
+  table_[number].next_of_sample = state.first;
+  state.first = number;
+  state.bytes += table_[number].length;
+  states_.set(value(id), state);
+}
+
+void DiskLedger::unlink(SlotNumber number) {
+  Slot& slot = table_[number];
+  if (slot.id == SampleId{}) return;
+  SampleState state = states_.get(value(slot.id));
+  if (state.first == number) {
+    state.first = slot.next_of_sample;
+  } else {
+    SlotNumber before = state.first;
+    while (table_[before].next_of_sample != number) before = table_[before].next_of_sample;
+    table_[before].next_of_sample = slot.next_of_sample;
+  }
+  state.bytes -= slot.length;
+  if (state.first == kNoSlot) {
+    --samples_;
+    if (state.ranked) policies_.eviction->on_remove(slot.id);
+    state.ranked = false;
+  }
+  states_.set(value(slot.id), state);
+  slot.id = SampleId{};
+  slot.next_of_sample = kNoSlot;
+}
+
+void DiskLedger::rank(SampleId id) {
+  SampleState state = states_.get(value(id));
+  state.ranked = true;
+  states_.set(value(id), state);
+  policies_.eviction->on_insert(id, facts_of(id));
+}
+
+Slot DiskLedger::detach(SlotNumber number) {
+  const Slot slot = table_[number];
+  unlink(number);
+  table_.erase(number);
+  pool_.give(slot.extents);
+  stored_bytes_ -= slot.length;
+  return slot;
+}
+
+void DiskLedger::attach(const Slot& slot) {
+  pool_.take_back(slot.extents);
+  Slot unbound = slot;
+  unbound.id = SampleId{};
+  const SlotNumber number = table_.insert(unbound);
+  stored_bytes_ += slot.length;
+  link(slot.id, number);
+  if (!states_.get(value(slot.id)).ranked) rank(slot.id);
+}
+
+void DiskLedger::note(RecordKind kind, const Slot& slot) {
+  IndexRecord record{.key_low = slot.key.low,
+                     .key_high = slot.key.high,
+                     .chunk = slot.chunk,
+                     .length = slot.length,
+                     .first = {},
+                     .units = {},
+                     .kind = kind,
+                     .spare = {}};
+  for (std::size_t i = 0; i < slot.extents.size(); ++i) {
+    record.first[i] = slot.extents[i].first;
+    record.units[i] = slot.extents[i].units;
+  }
+  pending_.push_back(record);
+}
+
+void DiskLedger::drop(SlotNumber number) { note(RecordKind::kRemove, detach(number)); }
+
+void DiskLedger::put(SampleId id, const Slot& slot) {
+  --planned_;
+  const SlotNumber first = states_.get(value(id)).first;
+  if (first != kNoSlot && table_[first].key != slot.key) {  // an older version of the same sample
+    while (states_.get(value(id)).first != kNoSlot) drop(states_.get(value(id)).first);
+  }
+  if (const SlotNumber old = table_.find(slot.key, slot.chunk); old != kNoSlot) drop(old);
+  Slot fresh = slot;
+  fresh.id = SampleId{};
+  fresh.generation = generation_;
+  const SlotNumber number = table_.insert(fresh);
+  stored_bytes_ += slot.length;
+  link(id, number);
+  rank(id);
+  note(RecordKind::kPut, slot);
+}
+
+void DiskLedger::give_up(const Extents& extents) {
+  --planned_;
+  pool_.give(extents);
+}
+
+std::optional<Slot> DiskLedger::find(const DiskKey& key, std::uint32_t chunk) const {
+  const SlotNumber number = table_.find(key, chunk);
+  if (number == kNoSlot) return std::nullopt;
+  return table_[number];
+}
+
+bool DiskLedger::remove(const DiskKey& key, std::uint32_t chunk) {
+  const SlotNumber number = table_.find(key, chunk);
+  if (number == kNoSlot) return false;
+  drop(number);
+  return true;
+}
+
+void DiskLedger::touch(SampleId id) {
+  SampleState state = states_.get(value(id));
+  state.read_in = epoch_;
+  states_.set(value(id), state);
+  policies_.eviction->on_hit(id);
+}
+
+void DiskLedger::set_importance(SampleId id, double importance) {
+  SampleState state = states_.get(value(id));
+  if (state.importance == importance) return;
+  state.importance = importance;
+  states_.set(value(id), state);
+  if (state.ranked) rank(id);
+}
+
+void DiskLedger::begin_epoch() {
+  ++epoch_;
+  if (auto* by_epoch = dynamic_cast<EpochEviction*>(policies_.eviction.get())) by_epoch->begin_epoch();
+}
+
+void DiskLedger::bind(SampleId id, const DiskKey& key, std::uint32_t chunks) {
+  for (std::uint32_t chunk = 0; chunk < chunks; ++chunk) {
+    const SlotNumber number = table_.find(key, chunk);
+    if (number == kNoSlot) continue;
+    table_[number].generation = generation_;
+    if (table_[number].id == id) continue;
+    unlink(number);
+    link(id, number);
+  }
+}
+
+std::uint64_t DiskLedger::end_adoption() {
+  std::uint64_t gone = 0;
+  // In the order they were stored, so that the least recently stored sample is the least recently used.
+  for (SlotNumber number = 0; number < table_.end(); ++number) {
+    if (!table_[number].live) continue;
+    const SampleId id = table_[number].id;
+    if (table_[number].generation != generation_) {
+      drop(number);
+      ++gone;
+    } else if (!states_.get(value(id)).ranked) {
+      rank(id);
+    }
+  }
+  return gone;
+}
+
+std::vector<IndexRecord> DiskLedger::take_records() { return std::exchange(pending_, {}); }
+
+std::vector<IndexRecord> DiskLedger::live_records() {
+  pending_.clear();
+  pending_.reserve(table_.size());
+  for (SlotNumber number = 0; number < table_.end(); ++number) {
+    if (table_[number].live) note(RecordKind::kPut, table_[number]);
+  }
+  return take_records();
+}
+
+}  // namespace winnow

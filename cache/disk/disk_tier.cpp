@@ -1,0 +1,219 @@
+#include "cache/disk/disk_tier.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace winnow {
+
+using disk_format::kChunkBytes;
+
+namespace {
+
+std::uint32_t chunks_of(std::uint64_t size) {
+  return static_cast<std::uint32_t>((size + kChunkBytes - 1) / kChunkBytes);
+}
+
+std::uint32_t chunk_length(std::uint64_t file_size, std::uint32_t chunk) {
+  return static_cast<std::uint32_t>(std::min(kChunkBytes, file_size - chunk * kChunkBytes));
+}
+
+}  // namespace
+
+DiskTier::DiskTier(DiskOptions options)
+    : directory_(options.store.directory),
+      budget_bytes_(options.store.budget_bytes),
+      queue_bytes_(options.queue_bytes),
+      retry_writing_after_(options.retry_writing_after),
+      now_(std::move(options.now)),
+      store_(options.store, std::move(options.io)),
+      ledger_({std::move(options.eviction), std::move(options.admission)}, store_.index.geometry(), budget_bytes_) {
+  std::uint64_t senseless = 0;
+  const IndexFile::Replayed replayed = store_.index.replay(
+      [&](const disk_format::IndexRecord& record) { senseless += ledger_.replay(record) ? 0 : 1; });
+  counts_.bad_records = replayed.bad_records + senseless + (replayed.started_over ? 1 : 0);
+  ledger_.settle(store_.slabs);
+  index_is_behind_ = counts_.bad_records > 0;  // what was bad is told once, and written anew without it
+  write_records();
+  note_bytes_on_disk();
+  writer_ = std::thread([this] { write_queued(); });
+}
+
+DiskTier::~DiskTier() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    queue_.clear();
+  }
+  wake_.notify_all();
+  writer_.join();
+}
+
+std::optional<Bytes> DiskTier::read(const FileRef& file, std::uint64_t offset, std::uint64_t size) {
+  if (offset >= file.version.size || size == 0) return Bytes{};
+  size = std::min(size, file.version.size - offset);
+  const DiskKey key = disk_key(file.path, file.version);
+  const auto first = static_cast<std::uint32_t>(offset / kChunkBytes);
+  const auto last = static_cast<std::uint32_t>((offset + size - 1) / kChunkBytes);
+  std::vector<Slot> slots;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::uint32_t chunk = first; chunk <= last; ++chunk) {
+      const auto slot = ledger_.find(key, chunk);
+      if (!slot || slot->length != chunk_length(file.version.size, chunk)) break;
+      slots.push_back(*slot);
+    }
+  }
+  std::vector<Bytes> bodies;
+  if (slots.size() != std::size_t{last} - first + 1 || !read_slots(file, key, slots, bodies)) {
+    ++misses_;
+    return std::nullopt;
+  }
+  ++hits_;
+  const std::uint64_t skip = offset - first * kChunkBytes;
+  if (bodies.size() == 1) return bodies.front().part(skip, size);
+  const std::shared_ptr<std::byte[]> whole(new std::byte[size]);
+  for (std::size_t i = 0, done = 0; i < bodies.size(); ++i) {
+    const Bytes part = bodies[i].part(i == 0 ? skip : 0, size - done);
+    std::memcpy(whole.get() + done, part.span().data(), part.size());
+    done += part.size();
+    bodies[i] = {};
+  }
+  return Bytes(whole, size);
+}
+
+bool DiskTier::read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots,
+                          std::vector<Bytes>& bodies) {
+  std::vector<std::shared_ptr<std::byte[]>> memory;
+  std::vector<IoPiece> pieces;
+  const std::size_t unit = store_.index.geometry().unit_bytes;
+  for (const Slot& slot : slots) {
+    memory.push_back(aligned_bytes(slot.units() * unit));
+    store_.slabs.place(slot.extents, memory.back().get(), pieces);
+  }
+  // Twice: a slot may have left, and come back to the same place, while it was being read.
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    if (const auto done = store_.io->read(pieces); !done) {
+      ++read_errors_;
+      return false;
+    }
+    bodies.clear();
+    for (std::size_t i = 0; i < slots.size(); ++i) {
+      const Slot& slot = slots[i];
+      const std::span<const std::byte> all(memory[i].get(), slot.units() * unit);
+      const auto body = open_slot(all, key, slot.chunk, slot.length, file.version);
+      if (!body) break;
+      bodies.emplace_back(std::shared_ptr<const std::byte[]>(memory[i], body->data()), body->size());
+    }
+    if (bodies.size() == slots.size()) return true;
+  }
+  forget_torn(slots[bodies.size()]);
+  return false;
+}
+
+void DiskTier::forget_torn(const Slot& slot) {
+  const std::lock_guard lock(mutex_);
+  const auto now = ledger_.find(slot.key, slot.chunk);
+  if (!now || now->extents != slot.extents) return;  // it left meanwhile: an ordinary miss
+  ledger_.remove(slot.key, slot.chunk);
+  ++counts_.torn;
+  wake_.notify_one();
+}
+
+bool DiskTier::contains(const FileRef& file) const {
+  const DiskKey key = disk_key(file.path, file.version);
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t chunk = 0; chunk < chunks_of(file.version.size); ++chunk) {
+    if (!ledger_.find(key, chunk)) return false;
+  }
+  return true;
+}
+
+void DiskTier::write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) {
+  const DiskKey key = disk_key(file.path, file.version);
+  const std::uint64_t end = std::min(file.version.size, offset + bytes.size());
+  const std::lock_guard lock(mutex_);
+  for (auto chunk = chunks_of(offset); std::uint64_t{chunk} * kChunkBytes < end; ++chunk) {
+    const std::uint64_t at = std::uint64_t{chunk} * kChunkBytes;
+    const std::uint32_t length = chunk_length(file.version.size, chunk);
+    if (at + length > end) break;
+    if (ledger_.find(key, chunk)) continue;
+    if (queued_bytes_ + length > queue_bytes_) {
+      ++counts_.dropped_writes;
+      continue;
+    }
+    queued_bytes_ += length;
+    queue_.push_back({file.id, key, chunk, length, file.version, bytes.part(at - offset, length)});
+  }
+  if (!queue_.empty()) wake_.notify_one();
+}
+
+void DiskTier::remove(const FileRef& file) {
+  const DiskKey key = disk_key(file.path, file.version);
+  const std::lock_guard lock(mutex_);
+  for (std::uint32_t chunk = 0; chunk < chunks_of(file.version.size); ++chunk) ledger_.remove(key, chunk);
+  std::erase_if(queue_, [&](const Queued& queued) {
+    if (queued.key == key) queued_bytes_ -= queued.length;
+    return queued.key == key;
+  });
+  if (working_) removed_.push_back(key);
+  wake_.notify_one();
+}
+
+void DiskTier::touch(SampleId id) {
+  const std::lock_guard lock(mutex_);
+  ledger_.touch(id);
+}
+
+void DiskTier::set_importance(SampleId id, double importance) {
+  const std::lock_guard lock(mutex_);
+  ledger_.set_importance(id, importance);
+}
+
+void DiskTier::begin_epoch() {
+  const std::lock_guard lock(mutex_);
+  ledger_.begin_epoch();
+}
+
+void DiskTier::adopt(const std::function<void(const FileVisit&)>& each_file) {
+  {
+    const std::lock_guard lock(mutex_);
+    ledger_.begin_adoption();
+  }
+  each_file([this](SampleId id, std::string_view path, const Version& version) {
+    const DiskKey key = disk_key(path, version);
+    const std::lock_guard lock(mutex_);
+    ledger_.bind(id, key, chunks_of(version.size));
+  });
+  const std::lock_guard lock(mutex_);
+  counts_.outdated += ledger_.end_adoption();
+  wake_.notify_one();
+}
+
+std::uint64_t DiskTier::stored_bytes(SampleId id) const {
+  const std::lock_guard lock(mutex_);
+  return ledger_.bytes(id);
+}
+
+DiskCounts DiskTier::counts() const {
+  const std::lock_guard lock(mutex_);
+  DiskCounts counts = counts_;
+  counts.samples = ledger_.samples();
+  counts.bytes_stored = ledger_.stored_bytes();
+  counts.budget_bytes = budget_bytes_;
+  counts.hits = hits_;
+  counts.misses = misses_;
+  counts.read_errors = read_errors_;
+  counts.evictions = ledger_.evictions();
+  counts.refused = ledger_.refused();
+  counts.queued_bytes = queued_bytes_;
+  counts.writing = counts.why_not_writing.empty();
+  counts.io_notice = store_.io_notice;
+  return counts;
+}
+
+void DiskTier::flush() {
+  std::unique_lock lock(mutex_);
+  idle_.wait(lock, [this] { return stopping_ || (queue_.empty() && !working_ && ledger_.pending_records() == 0); });
+}
+
+}  // namespace winnow

@@ -1,0 +1,151 @@
+// Samples on a local disk, kept over restarts, within a hard budget of bytes. A miss is a value, and so is
+// whatever the disk does wrong: a slot that is torn, flipped, cut off or unreadable is a miss, counted, never
+// served. Files are kept by chunks of 1 MiB, each checked as a whole, so a range costs the chunks it touches.
+// Thread-safe. read() blocks for the disk; write() only queues, and one thread writes; nothing else waits.
+//
+// Writing that fails (disk full, I/O error) is turned off and tried again after a while; reads go on.
+// Nothing is forced to disk: a killed process loses what was queued, a power cut also what the disk had not
+// yet kept, and both are misses afterwards.
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "cache/bytes.h"
+#include "cache/disk/disk_ledger.h"
+#include "cache/disk/disk_store.h"
+#include "cache/file_ref.h"
+
+namespace winnow {
+
+struct DiskOptions {
+  DiskStore::Options store;  // where, how much, of which source
+  std::unique_ptr<EvictionPolicy> eviction;
+  std::unique_ptr<AdmissionPolicy> admission;
+  std::uint64_t queue_bytes = 64 << 20;  // waiting to be written; more is dropped
+  std::chrono::milliseconds retry_writing_after{60'000};
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
+  std::unique_ptr<BlockIo> io;  // empty: io_uring if it is permitted
+};
+
+struct DiskCounts {
+  std::uint64_t samples = 0;
+  std::uint64_t bytes_stored = 0;   // of samples
+  std::uint64_t bytes_on_disk = 0;  // of files: slabs and index
+  std::uint64_t high_water_bytes = 0;
+  std::uint64_t budget_bytes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t misses = 0;
+  std::uint64_t writes = 0;       // chunks
+  std::uint64_t torn = 0;         // slots that did not check out
+  std::uint64_t bad_records = 0;  // of the index, at start
+  std::uint64_t read_errors = 0;
+  std::uint64_t write_errors = 0;
+  std::uint64_t dropped_writes = 0;  // chunks: the queue was full, or writing was off
+  std::uint64_t evictions = 0;       // samples
+  std::uint64_t refused = 0;         // chunks, by the admission policy
+  std::uint64_t outdated = 0;        // chunks let go because their file changed or went
+  std::uint64_t queued_bytes = 0;
+  bool writing = true;
+  std::string why_not_writing;  // one sentence; stays until writing works again
+  std::string io_notice;        // why it is not io_uring with O_DIRECT; empty if it is
+};
+
+class DiskTier {
+ public:
+  // Makes the directory or takes up what is there; throws StartupError. Until the first adopt(), what is
+  // there is served but nothing can leave for a newcomer.
+  explicit DiskTier(DiskOptions options);
+  ~DiskTier();  // what is queued and not begun is dropped
+
+  // [offset, offset + size) of the file, cut off at its end; nothing if any of it is missing.
+  std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size);
+  std::optional<Bytes> read(const FileRef& file) { return read(file, 0, file.version.size); }
+  bool contains(const FileRef& file) const;  // all of it
+
+  // `bytes` of the file from `offset` on. Of a file that is not whole, the chunks that are complete are kept.
+  void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes);
+  void remove(const FileRef& file);
+
+  void touch(SampleId id);  // a reader has read it; read() is no such sign, since a sweep may be reading
+  void set_importance(SampleId id, double importance);  // also of samples not stored (yet)
+  void begin_epoch();
+
+  // After start and after every refresh. `each_file` calls what it is given once for every file there is;
+  // slots of other files and other versions are let go, the rest belong to the ids given.
+  using FileVisit = std::function<void(SampleId, std::string_view path, const Version&)>;
+  void adopt(const std::function<void(const FileVisit&)>& each_file);
+
+  std::uint64_t stored_bytes(SampleId id) const;
+  DiskCounts counts() const;
+  void flush();  // waits until all that was queued is written or dropped
+
+ private:
+  struct Queued {
+    SampleId id;
+    DiskKey key;
+    std::uint32_t chunk;
+    std::uint32_t length;
+    Version version;
+    Bytes bytes;
+  };
+  struct Planned {
+    Queued what;
+    Slot slot;
+  };
+
+  bool read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots, std::vector<Bytes>& bodies);
+  void forget_torn(const Slot& slot);
+
+  void write_queued();  // the thread
+  std::vector<Queued> next_batch();  // with mutex_ held
+  void write_batch(std::vector<Queued> batch);
+  bool make_space(std::uint64_t bytes);
+  std::vector<Planned> plan(std::vector<Queued> batch);
+  bool write_slots(std::span<Planned> planned);
+  void write_records();
+  bool may_write() const;
+  void stop_writing(const std::string& doing, const std::error_code& error);
+  void note_bytes_on_disk();  // with mutex_ held
+
+  const std::string directory_;
+  const std::uint64_t budget_bytes_;
+  const std::uint64_t queue_bytes_;
+  const std::chrono::milliseconds retry_writing_after_;
+  const std::function<std::chrono::steady_clock::time_point()> now_;
+
+  DiskStore store_;  // once started: index and growing slabs are the writing thread's alone
+  std::shared_ptr<std::byte[]> batch_memory_;  // the writing thread's
+  std::size_t batch_memory_bytes_ = 0;         // the writing thread's
+
+  std::atomic<std::uint64_t> hits_{0};
+  std::atomic<std::uint64_t> misses_{0};
+  std::atomic<std::uint64_t> read_errors_{0};
+
+  mutable std::mutex mutex_;  // guards all below; never held while the disk works
+  std::condition_variable wake_;
+  std::condition_variable idle_;
+  DiskLedger ledger_;
+  std::deque<Queued> queue_;
+  std::uint64_t queued_bytes_ = 0;  // in queue_ or being written
+  std::vector<DiskKey> removed_;    // since the batch being written was taken
+  DiskCounts counts_;               // those not told by others
+  std::chrono::steady_clock::time_point retry_at_{};
+  bool index_is_behind_ = false;  // records were lost: the next ones must be the whole index
+  bool working_ = false;
+  bool stopping_ = false;
+  std::thread writer_;
+};
+
+}  // namespace winnow
