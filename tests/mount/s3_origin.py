@@ -8,7 +8,7 @@ import urllib.request
 from processes import wait_for_end, watchdog
 from settings import SUPPORT
 
-ACCESS_KEY, SECRET_KEY = "AKIDTEST", "a secret/with+odd=characters"
+ACCESS_KEY, SECRET_KEY = "AKIDTEST", "secret/with+odd=characters"
 BUCKET = "data"
 
 

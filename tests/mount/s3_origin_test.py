@@ -2,10 +2,11 @@
 import filecmp
 import os
 import subprocess
+import time
 
 import pytest
 
-from processes import force_unmount, is_mounted, run, wait_until, watchdog
+from processes import force_unmount, is_mounted, run, wait_until
 from s3_origin import ACCESS_KEY, BUCKET, SECRET_KEY, Origin, without_settings
 from trees import make_files, some_bytes
 
@@ -14,6 +15,7 @@ ODD_NAMES = ["with space", "per%cent", "pl+us", "ünïcode 漢字", "am&per'sand
 
 @pytest.fixture
 def origin(place):
+    """With everything that makes a client's life hard."""
     make_files(place.source / "many", 1100, 40)  # more than one page
     make_files(place.source / "deep/er", 5, (1000, 200_000))
     (place.source / "big").write_bytes(some_bytes(12_000_000))
@@ -98,7 +100,6 @@ def test_it_does_on_command_what_it_says(place):
 
 
 def test_latency_and_bandwidth_are_what_was_asked_for(place):
-    import time
     origin = Origin("--anonymous")
     try:
         origin.put("a", some_bytes(2_000_000))
