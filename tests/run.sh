@@ -26,6 +26,8 @@ check() {
   shift 2
   echo "== $preset: testing"
   WINNOW_TEST_SLOWDOWN=$slowdown ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j 2 "$@"
+  # What was not tested, and why: ctest itself shows nothing of tests that pass or skip.
+  grep -hE "cannot be had|^skipped:|SKIPPED" "build/$preset/Testing/Temporary/LastTest.log" || true
 }
 
 began=$SECONDS

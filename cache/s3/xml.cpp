@@ -13,11 +13,16 @@ namespace {
 constexpr std::size_t kMaxDepth = 16;
 constexpr std::size_t kMaxText = 64 << 10;  // of one element
 
+struct OpenElement {
+  std::size_t parent_path;  // length of the path without it
+  std::string text;
+};
+
 struct Walk {
   XML_Parser parser;
   const XmlElement& on_end;
   std::string path;
-  std::vector<std::string> texts;  // of the elements that are open
+  std::vector<OpenElement> open;
   bool refused = false;
 
   void refuse() {
@@ -35,26 +40,26 @@ std::string_view local_name(const XML_Char* name) {
 void on_start(void* context, const XML_Char* name, const XML_Char**) {
   Walk& walk = *static_cast<Walk*>(context);
   if (walk.refused) return;
-  if (walk.texts.size() == kMaxDepth) return walk.refuse();
-  if (!walk.path.empty()) walk.path += '/';
+  if (walk.open.size() == kMaxDepth) return walk.refuse();
+  walk.open.push_back({walk.path.size(), {}});
+  if (walk.open.size() > 1) walk.path += '/';
   walk.path += local_name(name);
-  walk.texts.emplace_back();
 }
 
 void on_text(void* context, const XML_Char* text, int length) {
   Walk& walk = *static_cast<Walk*>(context);
-  if (walk.refused || walk.texts.empty()) return;
-  if (walk.texts.back().size() + static_cast<std::size_t>(length) > kMaxText) return walk.refuse();
-  walk.texts.back().append(text, static_cast<std::size_t>(length));
+  if (walk.refused || walk.open.empty()) return;
+  std::string& known = walk.open.back().text;
+  if (known.size() + static_cast<std::size_t>(length) > kMaxText) return walk.refuse();
+  known.append(text, static_cast<std::size_t>(length));
 }
 
-void on_end_element(void* context, const XML_Char* name) {
+void on_end_element(void* context, const XML_Char*) {
   Walk& walk = *static_cast<Walk*>(context);
   if (walk.refused) return;
-  if (!walk.on_end(walk.path, walk.texts.back())) return walk.refuse();
-  walk.texts.pop_back();
-  const std::size_t length = local_name(name).size();
-  walk.path.resize(walk.path.size() - length - (walk.texts.empty() ? 0 : 1));
+  if (!walk.on_end(walk.path, walk.open.back().text)) return walk.refuse();
+  walk.path.resize(walk.open.back().parent_path);
+  walk.open.pop_back();
 }
 
 void on_doctype(void* context, const XML_Char*, const XML_Char*, const XML_Char*, int) {

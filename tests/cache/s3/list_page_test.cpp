@@ -71,6 +71,10 @@ TEST(ListPage, EntitiesOfItsOwnAreRefused) {
                                page(kLast).substr(page(kLast).find("<ListBucketResult"))));
 }
 
+TEST(ListPage, ElementsWithoutANameOfTheirOwnAreNoOnes) {
+  EXPECT_FALSE(parse_list_page("<x:><x:><IsTruncated>false</IsTruncated></x:></x:>"));  // found by the fuzzer
+}
+
 TEST(ErrorDocument, TellsCodeAndRegion) {
   const auto found = parse_error_document(
       "<Error><Code>PermanentRedirect</Code><Message>m</Message><Region>eu-west-1</Region></Error>");
