@@ -20,7 +20,6 @@ namespace winnow {
 
 namespace {
 
-constexpr const char* kReservedName = ".winnow";
 
 struct CloseStream {
   void operator()(DIR* stream) const { closedir(stream); }
@@ -35,7 +34,7 @@ struct FoundEntry {
 // What one thread found in one folder, before it joins the listing.
 struct FoundFolder {
   std::vector<FoundEntry> entries;
-  LeftOut left_out;
+  Listing skips;  // its left_out and skipped only
 };
 
 // A folder still to be listed.
@@ -111,7 +110,7 @@ void Scanner::finish_folder(const PendingFolder& folder, Result<FoundFolder> fou
   if (found) {
     add(folder, std::move(found.value()));
   } else if (folder.index != 0 && may_leave_out(found.error())) {
-    if (found.error() != errno_error(ENOENT)) ++listing_.left_out.unreadable;
+    if (found.error() != errno_error(ENOENT)) listing_.skip(kUnreadable, folder.path);
   } else if (!failure_) {
     failure_ = found.error();
     progress_.failed_at = join_path(scan_.root, folder.path);
@@ -137,10 +136,7 @@ void Scanner::add(const PendingFolder& folder, FoundFolder found) {
     listed.stat = entry.stat;
     if (S_ISDIR(entry.stat.mode)) pending_.push_back({index, join_path(folder.path, entry.name)});
   }
-  listing_.left_out.special += found.left_out.special;
-  listing_.left_out.unreadable += found.left_out.unreadable;
-  listing_.left_out.reserved += found.left_out.reserved;
-  listing_.left_out.links += found.left_out.links;
+  listing_.take_skips(std::move(found.skips));
 }
 
 Result<FoundFolder> Scanner::list_folder(const PendingFolder& folder) const {
@@ -167,20 +163,20 @@ Result<FoundFolder> Scanner::list_folder(const PendingFolder& folder) const {
 
 std::error_code Scanner::examine(int folder_fd, const PendingFolder& folder, const char* name,
                                  FoundFolder& found) const {
-  if (folder.index == 0 && std::strcmp(name, kReservedName) == 0) {
-    ++found.left_out.reserved;
+  if (folder.index == 0 && std::strcmp(name, kReservedName.data()) == 0) {
+    found.skips.skip(kReserved, name);
     return {};
   }
   const auto stat = stat_at(folder_fd, name);
   if (!stat) {
     if (!may_leave_out(stat.error())) return stat.error();
-    if (stat.error() != errno_error(ENOENT)) ++found.left_out.unreadable;
+    if (stat.error() != errno_error(ENOENT)) found.skips.skip(kUnreadable, join_path(folder.path, name));
     return {};
   }
   FoundEntry entry{name, {}, stat.value()};
   if (S_ISLNK(entry.stat.mode) && scan_.follow_symlinks) {
     if (!follow(folder, entry)) {
-      ++found.left_out.links;
+      found.skips.skip(kLinks, join_path(folder.path, name));
       return {};
     }
   } else if (S_ISLNK(entry.stat.mode)) {
@@ -191,7 +187,7 @@ std::error_code Scanner::examine(int folder_fd, const PendingFolder& folder, con
     entry.stat.version.size = entry.target.size();
   }
   if (!S_ISREG(entry.stat.mode) && !S_ISDIR(entry.stat.mode) && !S_ISLNK(entry.stat.mode)) {
-    ++found.left_out.special;
+    found.skips.skip(kSpecial, join_path(folder.path, name));
     return {};
   }
   found.entries.push_back(std::move(entry));

@@ -2,37 +2,14 @@
 
 #include <algorithm>
 
+#include "cache/back_off.h"
+
 namespace winnow {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kFirstPause{100};
-constexpr std::chrono::milliseconds kLongestPause{5'000};
 constexpr std::chrono::milliseconds kDeadlineTick{250};
-
-// Whether asking again may help. A file that changed, went or is refused stays so.
-bool is_passing(const std::error_code& error) {
-  switch (error.value()) {
-    case EIO:
-    case ETIMEDOUT:
-    case EAGAIN:
-    case ENOTCONN:
-    case ECONNRESET:
-    case ECONNABORTED:
-    case EHOSTDOWN:
-    case EHOSTUNREACH:
-    case ENETUNREACH:
-    case EMFILE:
-    case ENFILE:
-    case ENOMEM:
-    case ENOBUFS:
-    case EBUSY:
-      return true;
-    default:
-      return false;
-  }
-}
 
 }  // namespace
 
@@ -111,17 +88,17 @@ Result<Bytes> Fetcher::read(const Flight& flight) {
 }
 
 Result<Bytes> Fetcher::read_with_retries(const Flight& flight) {
-  auto length = kFirstPause;
+  BackOff back_off;
   while (true) {
     Result<Bytes> bytes =
         source_.read(flight.file.path, flight.file.version, flight.range.offset, flight.range.size);
     if (bytes || !is_passing(bytes.error())) return bytes;
+    const auto length = back_off.next();
     const auto waited = Clock::now() - flight.booked_at;
     if (options_.source_timeout.count() > 0 && waited + length >= options_.source_timeout)
       return errno_error(EIO);
     if (!pause(length)) return errno_error(EIO);
     retries_.fetch_add(1, std::memory_order_relaxed);
-    length = std::min(length * 2, kLongestPause);
   }
 }
 

@@ -1,7 +1,8 @@
 # Sourced by deploy/up.sh and tests/run.sh: installs the Debian packages that are missing, and nothing if none is.
 
 WINNOW_BUILD_PACKAGES=(g++ cmake ninja-build pkg-config fuse3 libfuse3-dev libboost-dev libcli11-dev
-  nlohmann-json3-dev libspdlog-dev liburing-dev libxxhash-dev prometheus-cpp-dev python3)
+  libcurl4-openssl-dev libexpat1-dev libssl-dev nlohmann-json3-dev libspdlog-dev liburing-dev libxxhash-dev prometheus-cpp-dev
+  python3)
 
 install_missing() {
   local package missing=()

@@ -13,6 +13,7 @@
 #include <fstream>
 
 #include "fs/holder_protocol.h"
+#include "fs/make_source.h"
 #include "fs/mount_table.h"
 #include "fs/survival.h"
 #include "fs/test_hooks.h"
@@ -60,13 +61,13 @@ Daemon::Daemon(MountOptions options, Inheritance inheritance, SurvivalMemory& me
     : options_(std::move(options)),
       inheritance_(std::move(inheritance)),
       memory_(memory),
-      source_(options_.source, options_.follow_symlinks),
+      source_(make_source(options_)),
       state_(options_.state_dir, std::move(inheritance_.lock)),
       page_counts_(inheritance_.memory.get(), kLedgerOffset),
       signals_(watch_signals()),
       ended_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
   tame_malloc();
-  snapshots_ = std::make_unique<Snapshots>(source_, state_, options_.follow_symlinks, state_.open_tree());
+  snapshots_ = std::make_unique<Snapshots>(*source_, state_, options_.follow_symlinks, state_.open_tree());
 }
 
 void Daemon::start() {
@@ -93,7 +94,7 @@ void Daemon::start_serving() {
                                       std::make_unique<Lru>(), page_counts_);
   if (inheritance_.succeeds) pages_->assume_all_served();
   PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
-  reads_ = std::make_unique<ReadPath>(source_, *snapshots_, *kernel_, *notifications_, pages,
+  reads_ = std::make_unique<ReadPath>(*source_, *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
   filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
   filesystem_->generated().add("status.json", [this] { return to_json(gather()); });
@@ -312,7 +313,7 @@ StatusFacts Daemon::gather() const {
   facts.symlinks = header.symlinks;
   facts.total_bytes = header.total_bytes;
   facts.amendments = tree->amendment_count();
-  facts.left_out = tree->catalogue().left_out();
+  facts.left_out = state_.left_out(tree->catalogue());
   facts.names_scanned = refresh_progress_.entries;
   facts.refreshes = refreshes_;
   facts.refresh_failures = refresh_failures_;

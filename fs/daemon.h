@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "cache/directory_source.h"
+#include "cache/source.h"
 #include "fs/access_tracker.h"
 #include "fs/control.h"
 #include "fs/filesystem.h"
@@ -47,6 +47,7 @@ class Daemon {
   End run();     // returns when there is nothing to serve any more
 
   const Snapshots& snapshots() const { return *snapshots_; }
+  std::uint64_t names_left_out() const { return total(state_.left_out(snapshots_->tree()->catalogue())); }
 
  private:
   void start_serving();
@@ -69,7 +70,7 @@ class Daemon {
   const std::chrono::steady_clock::time_point started_at_ = std::chrono::steady_clock::now();
   Inheritance inheritance_;
   SurvivalMemory& memory_;
-  DirectorySource source_;
+  const std::unique_ptr<Source> source_;
   StateDir state_;
   PageCounts page_counts_;
   std::unique_ptr<Snapshots> snapshots_;

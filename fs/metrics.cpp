@@ -53,10 +53,8 @@ void add_snapshot(Page& page, const StatusFacts& facts) {
   page.gauge(metrics::kBytes, static_cast<double>(facts.total_bytes));
   page.gauge(metrics::kTakenAt, static_cast<double>(facts.snapshot_taken_at));
   page.gauge(metrics::kChangedSince, static_cast<double>(facts.amendments));
-  page.gauge(metrics::kLeftOut, {"reason", "special"}, static_cast<double>(facts.left_out.special));
-  page.gauge(metrics::kLeftOut, {"reason", "unreadable"}, static_cast<double>(facts.left_out.unreadable));
-  page.gauge(metrics::kLeftOut, {"reason", "reserved"}, static_cast<double>(facts.left_out.reserved));
-  page.gauge(metrics::kLeftOut, {"reason", "links"}, static_cast<double>(facts.left_out.links));
+  for (const LeftOutReason& reason : kLeftOutReasons)
+    page.gauge(metrics::kLeftOut, {"reason", reason.name}, static_cast<double>(facts.left_out.*reason.count));
   page.counter(metrics::kRefreshes, {"result", "ok"}, static_cast<double>(facts.refreshes));
   page.counter(metrics::kRefreshes, {"result", "failed"}, static_cast<double>(facts.refresh_failures));
 }

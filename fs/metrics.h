@@ -19,7 +19,7 @@ inline constexpr Metric kChangedSince{"winnow_snapshot_changed_files",
 inline constexpr Metric kLeftOut{
     "winnow_snapshot_left_out",
     "Names of the source the mount does not show; label reason: special, unreadable, "
-    "reserved, links."};
+    "reserved, links, empty_names, dot_names, long_names, nul_names, shadowed."};
 inline constexpr Metric kRefreshes{"winnow_refreshes_total", "Refreshes; label result: ok, failed."};
 inline constexpr Metric kMemoryBudget{"winnow_memory_budget_bytes",
                                       "What --memory allows in the page cache."};

@@ -9,10 +9,10 @@
 #include <mutex>
 #include <thread>
 
-#include "cache/directory_source.h"
 #include "fs/access_tracker.h"
 #include "fs/commands.h"
 #include "fs/holder_lookup.h"
+#include "fs/make_source.h"
 #include "fs/mount_options.h"
 #include "fs/mount_table.h"
 #include "fs/mounting.h"
@@ -108,9 +108,9 @@ std::unique_ptr<Prepared> prepare(MountOptions& options) {
     throw StartupError("--track fanotify is not possible here; it needs CAP_SYS_ADMIN, or use --track open");
   }
   auto prepared = std::make_unique<Prepared>(options);
-  DirectorySource source(options.source, options.follow_symlinks);
-  options.used_saved_snapshot = has_fitting_snapshot(prepared->state, source, options.follow_symlinks);
-  if (!options.used_saved_snapshot) take_first_snapshot(source, prepared->state, options.follow_symlinks);
+  const auto source = make_reachable_source(options);
+  options.used_saved_snapshot = has_fitting_snapshot(prepared->state, *source, options.follow_symlinks);
+  if (!options.used_saved_snapshot) take_first_snapshot(*source, prepared->state, options.follow_symlinks);
   save(options, prepared->state.options_path());
   prepared->memory = make_survival_memory();
   holder_program();  // is it there?
@@ -239,6 +239,22 @@ CLI::Validator umask_check() {
       "OCTAL");
 }
 
+void add_s3_options(CLI::App& command, s3::S3Options& options) {
+  command.add_option("--s3-endpoint", options.endpoint, "Address of an S3-compatible store: http(s)://HOST[:PORT]")
+      ->envname("WINNOW_S3_ENDPOINT");
+  command.add_option("--s3-region", options.region, "Region of the bucket")->envname("WINNOW_S3_REGION");
+  command.add_option("--s3-addressing", options.addressing, "Where the bucket's name goes: path, virtual or auto")
+      ->envname("WINNOW_S3_ADDRESSING")
+      ->check(CLI::IsMember({"auto", "path", "virtual"}))
+      ->capture_default_str();
+  command.add_option("--s3-profile", options.profile, "Profile of the shared credentials and config files")
+      ->envname("WINNOW_S3_PROFILE");
+  command.add_flag("--anonymous", options.anonymous, "Send unsigned requests, for public buckets")
+      ->envname("WINNOW_ANONYMOUS");
+  command.add_option("--ca-file", options.ca_file, "Certificates (PEM) to trust instead of the system's")
+      ->envname("WINNOW_CA_FILE");
+}
+
 }  // namespace
 
 void add_mount_command(CLI::App& app) {
@@ -246,7 +262,7 @@ void add_mount_command(CLI::App& app) {
   auto options = std::make_shared<MountOptions>();
   options->allow_other = geteuid() == 0;
   auto words = std::make_shared<MountWords>();
-  command->add_option("SOURCE", options->source, "Folder to mount: a local path or any mounted filesystem")
+  command->add_option("SOURCE", options->source, "What to mount: a folder, or s3://BUCKET/PREFIX")
       ->required();
   command->add_option("MOUNTPOINT", options->mountpoint, "Empty folder to mount it on")->required();
   command->add_flag("-f,--foreground", options->foreground,
@@ -309,6 +325,7 @@ void add_mount_command(CLI::App& app) {
       ->envname("WINNOW_MAX_RESTARTS")
       ->check(CLI::Range(0, 1'000'000))
       ->capture_default_str();
+  add_s3_options(*command, options->s3);
   command->add_option("--log-level", options->log_level, "debug, info, warn or error")
       ->envname("WINNOW_LOG_LEVEL")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}))

@@ -76,7 +76,14 @@ void save(const MountOptions& options, const std::string& path) {
                          {"watchdog_ms", options.watchdog.count()},
                          {"max_restarts", options.max_restarts},
                          {"used_saved_snapshot", options.used_saved_snapshot},
-                         {"umask", options.ownership.umask}};
+                         {"umask", options.ownership.umask},
+                         {"s3",
+                          {{"endpoint", options.s3.endpoint},
+                           {"region", options.s3.region},
+                           {"addressing", options.s3.addressing},
+                           {"profile", options.s3.profile},
+                           {"ca_file", options.s3.ca_file},
+                           {"anonymous", options.s3.anonymous}}}};
   if (options.ownership.uid) json["uid"] = *options.ownership.uid;
   if (options.ownership.gid) json["gid"] = *options.ownership.gid;
   CheckedFile file(path);
@@ -116,6 +123,13 @@ MountOptions load_mount_options(const std::string& path) {
   options.max_restarts = json.value("max_restarts", 50);
   options.used_saved_snapshot = json.value("used_saved_snapshot", false);
   options.ownership.umask = json.value("umask", 0u);
+  const auto s3 = json.value("s3", nlohmann::json::object());
+  options.s3.endpoint = s3.value("endpoint", "");
+  options.s3.region = s3.value("region", "");
+  options.s3.addressing = s3.value("addressing", "auto");
+  options.s3.profile = s3.value("profile", "");
+  options.s3.ca_file = s3.value("ca_file", "");
+  options.s3.anonymous = s3.value("anonymous", false);
   if (json.contains("uid")) options.ownership.uid = json.value("uid", 0u);
   if (json.contains("gid")) options.ownership.gid = json.value("gid", 0u);
   return options;
@@ -127,9 +141,16 @@ void validate(MountOptions& options) {
     throw StartupError(
         "--page-cache off needs --track open, since only an answered OPEN can keep a file out of the cache");
   }
-  options.source = resolve_source(options.source);
+  const bool in_s3 = s3::is_s3_url(options.source);
+  if (in_s3) {
+    s3::parse_s3_url(options.source);
+    s3::resolve(options.s3);
+    if (!options.s3.ca_file.empty()) options.s3.ca_file = resolve_source(options.s3.ca_file);
+  } else {
+    options.source = resolve_source(options.source);
+  }
   options.mountpoint = resolve_mountpoint(options.mountpoint);
-  check_mountpoint(options.mountpoint, options.source);
+  check_mountpoint(options.mountpoint, in_s3 ? "" : options.source);
   if (options.state_dir.empty())
     options.state_dir = StateDir::default_path(options.source, options.mountpoint);
   options.state_dir = std::filesystem::absolute(options.state_dir).lexically_normal().string();
@@ -141,7 +162,7 @@ void validate(MountOptions& options) {
     }
   };
   refuse_inside(options.mountpoint, "mountpoint");
-  refuse_inside(options.source, "source");
+  if (!in_s3) refuse_inside(options.source, "source");
 }
 
 }  // namespace winnow

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "cache/s3/s3_options.h"
 #include "fs/filesystem.h"
 
 namespace winnow {
@@ -32,6 +33,7 @@ struct MountOptions {
   int max_restarts = 50;
   bool used_saved_snapshot = false;  // found out while mounting
   OwnershipOptions ownership;
+  s3::S3Options s3;  // for sources s3://; its source_timeout is the one above
 };
 
 // As they are handed to a worker and its successors, also of later versions: unknown keys are ignored,

@@ -166,11 +166,11 @@ void check_mountpoint(const std::string& mountpoint, const std::string& source) 
   }
   if (!S_ISDIR(found.st_mode))
     throw StartupError("mountpoint " + mountpoint + " is not a folder; name an empty folder");
-  if (is_inside(source, mountpoint)) {
+  if (!source.empty() && is_inside(source, mountpoint)) {
     throw StartupError("the source " + source + " lies inside the mountpoint " + mountpoint +
                        ", which would hide it; mount elsewhere");
   }
-  if (is_inside(mountpoint, source)) {
+  if (!source.empty() && is_inside(mountpoint, source)) {
     throw StartupError("the mountpoint " + mountpoint + " lies inside the source " + source +
                        ", which would contain itself; mount elsewhere");
   }

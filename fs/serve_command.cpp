@@ -14,6 +14,7 @@
 #include "fs/daemon.h"
 #include "fs/fault_notes.h"
 #include "fs/holder_protocol.h"
+#include "fs/make_source.h"
 #include "fs/mount_table.h"
 #include "fs/survival.h"
 #include "fs/test_hooks.h"
@@ -51,9 +52,9 @@ std::string mounted_message(const MountOptions& options, const Daemon& daemon, b
     text += "; as of a snapshot " + age(header.taken_at) + " old (winnow refresh " + options.mountpoint +
             " brings in what changed since)";
   }
-  const LeftOut left_out = tree->catalogue().left_out();
-  const std::uint64_t count = left_out.special + left_out.unreadable + left_out.reserved + left_out.links;
-  if (count > 0) text += "; " + std::to_string(count) + " names left out (winnow status tells why)";
+  if (const std::uint64_t count = daemon.names_left_out(); count > 0)
+    text += "; " + std::to_string(count) + " names left out (winnow status --skipped " + options.mountpoint +
+            " lists them)";
   if (!can_resend)
     text += "; this kernel (before 6.9) cannot hand requests on, so a crash remounts and open files fail";
   return text;
@@ -154,7 +155,7 @@ class Worker {
     if (test_hook("WINNOW_TEST_FAIL_STANDBY") != nullptr)
       throw StartupError("a test wants no standby; unset it");
     const Catalogue readable(state.catalogue_path());
-    const DirectorySource reachable(options_.source, options_.follow_symlinks);
+    make_source(options_);
     life_.say(holder_protocol::kReady);
     if (life_.wait_for_word() != holder_protocol::kGo) return false;
     if (test_hook("WINNOW_TEST_FAIL_GO") != nullptr) throw StartupError("a test wants no start; unset it");

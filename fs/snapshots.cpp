@@ -5,6 +5,7 @@
 #include <ctime>
 
 #include "fs/catalogue_writer.h"
+#include "fs/skipped_names.h"
 
 namespace winnow {
 
@@ -21,6 +22,7 @@ Listing list_or_throw(Source& source, ScanProgress& progress) {
 
 void write_snapshot(Source& source, const StateDir& state, bool follow_symlinks, const Tree* previous,
                     const Listing& listing) {
+  save_skipped(state.skipped_path(), listing);
   write_catalogue(
       state.catalogue_path(), listing, previous,
       {.source = source.identity(), .follows_symlinks = follow_symlinks, .taken_at = std::time(nullptr)});

@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "cache/result.h"
+#include "fs/skipped_names.h"
 
 namespace winnow {
 
@@ -91,7 +92,7 @@ bool StateDir::is_ours() const {
 StateDir::~StateDir() {
   if (kept_ || had_catalogue_) return;
   std::error_code ignored;
-  for (const char* name : {"catalogue", "journal", "control", "holder", "mount.json", "winnow.log", "lock"}) {
+  for (const char* name : {"catalogue", "journal", "control", "holder", "mount.json", "skipped", "winnow.log", "lock"}) {
     files::remove(files::path(path_) / name, ignored);
   }
   if (first_made_.empty()) return;
@@ -103,6 +104,15 @@ bool StateDir::has_catalogue() const { return access(catalogue_path().c_str(), F
 
 std::shared_ptr<Tree> StateDir::open_tree() const {
   return std::make_shared<Tree>(std::make_shared<const Catalogue>(catalogue_path()), journal_path());
+}
+
+// The catalogue has room for a folder's reasons only.
+LeftOut StateDir::left_out(const Catalogue& catalogue) const {
+  LeftOut counts = load_skipped(skipped_path(), false).counts;
+  const LeftOut in_catalogue = catalogue.left_out();
+  for (const LeftOutReason& reason : {kSpecial, kUnreadable, kReserved, kLinks})
+    counts.*reason.count = in_catalogue.*reason.count;
+  return counts;
 }
 
 void StateDir::check_source(const Tree& tree, const std::string& identity) const {

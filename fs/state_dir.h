@@ -29,11 +29,14 @@ class StateDir {
   std::string log_path() const { return path_ + "/winnow.log"; }
   std::string socket_path() const { return path_ + "/control"; }
   std::string holder_socket_path() const { return path_ + "/holder"; }
+  std::string skipped_path() const { return path_ + "/skipped"; }
   std::string options_path() const { return path_ + "/mount.json"; }
 
   int lock_fd() const { return lock_.get(); }
   bool has_catalogue() const;
   void keep() { kept_ = true; }
+  // What the snapshot leaves out, for all reasons.
+  LeftOut left_out(const Catalogue& catalogue) const;
   // Throws StartupError if there is none or it is corrupt.
   std::shared_ptr<Tree> open_tree() const;
   // Throws StartupError if the catalogue is another source's.

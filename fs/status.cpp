@@ -20,6 +20,8 @@ std::string to_json(const StatusFacts& facts) {
     requests[std::string(kind)] = count;
     total += count;
   }
+  nlohmann::ordered_json left_out = nlohmann::ordered_json::object();
+  for (const LeftOutReason& reason : kLeftOutReasons) left_out[reason.name] = facts.left_out.*reason.count;
   const nlohmann::ordered_json json = {
       {"version", facts.version},
       {"source", facts.source},
@@ -40,11 +42,7 @@ std::string to_json(const StatusFacts& facts) {
         {"names_scanned", facts.names_scanned},
         {"refreshes", facts.refreshes},
         {"refresh_failures", facts.refresh_failures},
-        {"left_out",
-         {{"special", facts.left_out.special},
-          {"unreadable", facts.left_out.unreadable},
-          {"reserved", facts.left_out.reserved},
-          {"links", facts.left_out.links}}}}},
+        {"left_out", left_out}}},
       {"memory",
        {{"budget_bytes", facts.memory_budget_bytes},
         {"page_cache_bytes", facts.resident_bytes},

@@ -11,6 +11,7 @@
 #include "fs/holder_lookup.h"
 #include "fs/mount_lookup.h"
 #include "fs/mounting.h"
+#include "fs/skipped_names.h"
 #include "fs/units.h"
 
 namespace winnow {
@@ -116,6 +117,27 @@ std::string show(const std::string& mountpoint, bool as_json) {
   return as_json ? dump(json) : as_text(json);
 }
 
+// The names the mount does not show, one a line, each behind its reason.
+std::string show_skipped(const std::string& mountpoint, bool as_json) {
+  const Json status = read_status(find_mount(mountpoint).mountpoint);
+  const std::string path = status.value("state_dir", "") + "/skipped";
+  const SkippedNames skipped = load_skipped(path, true);
+  const std::uint64_t known = skipped.names.size();
+  Json names = Json::array();
+  std::string text;
+  for (const auto& [reason, name] : skipped.names) {
+    names.push_back({{"reason", reason}, {"name", name}});
+    text += reason + "\t" + name + "\n";
+  }
+  std::uint64_t left_out = 0;
+  for (const auto& [reason, count] : status["snapshot"]["left_out"].items()) left_out += count.get<std::uint64_t>();
+  if (left_out > 0 && known == 0 && access(path.c_str(), R_OK) != 0)
+    throw StartupError(path + " cannot be read: " + errno_text(errno) + "; ask as the user who mounted");
+  if (as_json) return dump({{"left_out", status["snapshot"]["left_out"]}, {"names", names}});
+  if (left_out > known) text += "and " + std::to_string(left_out - known) + " more, which were only counted\n";
+  return text.empty() ? "nothing was skipped\n" : text;
+}
+
 void watch(const std::string& mountpoint, bool as_json) {
   const bool terminal = isatty(STDOUT_FILENO) != 0;
   while (true) {
@@ -135,13 +157,19 @@ void add_status_command(CLI::App& app) {
   auto as_json = std::make_shared<bool>(false);
   auto again = std::make_shared<bool>(false);
   auto restart = std::make_shared<bool>(false);
+  auto skipped = std::make_shared<bool>(false);
   CLI::Option* where =
       command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted; default: every mount");
   command->add_flag("--json", *as_json, "Print as JSON");
   command->add_flag("--watch", *again, "Show it again every second");
   command->add_flag("--restart", *restart, "Let a mount that gave up after too many deaths start again first")
       ->needs(where);
+  command->add_flag("--skipped", *skipped, "List the names of the source that the mount does not show")->needs(where);
   command->callback([=] {
+    if (*skipped) {
+      std::cout << show_skipped(*mountpoint, *as_json) << std::flush;
+      return;
+    }
     if (*restart) restart_worker(resolve_mountpoint(*mountpoint));
     if (*again) return watch(*mountpoint, *as_json);
     std::cout << show(*mountpoint, *as_json) << std::flush;

@@ -7,11 +7,11 @@
 #include <cstring>
 #include <iostream>
 
-#include "cache/directory_source.h"
 #include "cache/result.h"
 #include "fs/commands.h"
 #include "fs/holder_lookup.h"
 #include "fs/holder_protocol.h"
+#include "fs/make_source.h"
 #include "fs/mount_lookup.h"
 #include "fs/mount_options.h"
 #include "fs/survival.h"
@@ -79,7 +79,7 @@ std::string first_words(int from_worker) {
 // Whatever this version cannot read, it must not take over.
 void check_can_serve(const MountOptions& options) {
   const Catalogue readable(options.state_dir + "/catalogue");
-  const DirectorySource reachable(options.source, options.follow_symlinks);
+  make_reachable_source(options);  // also with this process's credentials, which the new version inherits
 }
 
 void wait_until_held_by(pid_t successor, SurvivalMemory& memory) {

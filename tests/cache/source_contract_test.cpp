@@ -9,6 +9,7 @@
 
 #include "cache/directory_source.h"
 #include "tests/cache/answer.h"
+#include "tests/cache/s3_storage.h"
 #include "tests/cache/temporary_folder.h"
 
 namespace winnow {
@@ -42,6 +43,17 @@ class DirectoryStorage final : public StorageUnderTest {
  private:
   TemporaryFolder folder_;
   DirectorySource source_;
+};
+
+class S3Storage final : public StorageUnderTest {
+ public:
+  Source& source() override { return bucket_.source(); }
+  void put(const std::string& path, const std::string& content) override { bucket_.put(path, content); }
+  void rewrite(const std::string& path, const std::string& content) override { bucket_.put(path, content); }
+  void remove(const std::string& path) override { bucket_.remove(path); }
+
+ private:
+  S3Bucket bucket_;
 };
 
 struct Kind {
@@ -235,6 +247,10 @@ INSTANTIATE_TEST_SUITE_P(Sources, SourceContract,
                                          Kind{"DirectoryFollowingSymlinks",
                                               []() -> std::unique_ptr<StorageUnderTest> {
                                                 return std::make_unique<DirectoryStorage>(true);
+                                              }},
+                                         Kind{"S3",
+                                              []() -> std::unique_ptr<StorageUnderTest> {
+                                                return std::make_unique<S3Storage>();
                                               }}),
                          name_of);
 

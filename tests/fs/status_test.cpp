@@ -38,7 +38,15 @@ StatusFacts some_facts() {
   facts.symlinks = 106;
   facts.total_bytes = 123'456'789'012'107;
   facts.amendments = 108;
-  facts.left_out = {.special = 109, .unreadable = 110, .reserved = 111, .links = 112};
+  facts.left_out = {.special = 109,
+                    .unreadable = 110,
+                    .reserved = 111,
+                    .links = 112,
+                    .empty_names = 151,
+                    .dot_names = 152,
+                    .long_names = 153,
+                    .nul_names = 154,
+                    .shadowed = 155};
   facts.refreshes = 113;
   facts.refresh_failures = 114;
   facts.memory_budget_bytes = 115;
@@ -97,7 +105,15 @@ TEST(Status, TheJsonHoldsEveryFact) {
   EXPECT_EQ(json["snapshot"]["bytes"], 123'456'789'012'107);
   EXPECT_EQ(json["snapshot"]["changed_since"], 108);
   EXPECT_EQ(json["snapshot"]["left_out"],
-            (nlohmann::json{{"special", 109}, {"unreadable", 110}, {"reserved", 111}, {"links", 112}}));
+            (nlohmann::json{{"special", 109},
+                            {"unreadable", 110},
+                            {"reserved", 111},
+                            {"links", 112},
+                            {"empty_names", 151},
+                            {"dot_names", 152},
+                            {"long_names", 153},
+                            {"nul_names", 154},
+                            {"shadowed", 155}}));
   EXPECT_EQ(json["snapshot"]["refreshes"], 113);
   EXPECT_EQ(json["snapshot"]["refresh_failures"], 114);
   EXPECT_EQ(json["memory"]["budget_bytes"], 115);
@@ -152,6 +168,11 @@ TEST(Metrics, HoldEveryFact) {
                                                   {"winnow_snapshot_left_out{reason=\"unreadable\"}", 110},
                                                   {"winnow_snapshot_left_out{reason=\"reserved\"}", 111},
                                                   {"winnow_snapshot_left_out{reason=\"links\"}", 112},
+                                                  {"winnow_snapshot_left_out{reason=\"empty_names\"}", 151},
+                                                  {"winnow_snapshot_left_out{reason=\"dot_names\"}", 152},
+                                                  {"winnow_snapshot_left_out{reason=\"long_names\"}", 153},
+                                                  {"winnow_snapshot_left_out{reason=\"nul_names\"}", 154},
+                                                  {"winnow_snapshot_left_out{reason=\"shadowed\"}", 155},
                                                   {"winnow_refreshes_total{result=\"ok\"}", 113},
                                                   {"winnow_refreshes_total{result=\"failed\"}", 114},
                                                   {"winnow_memory_budget_bytes", 115},

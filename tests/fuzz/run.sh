@@ -22,6 +22,6 @@ clang++ -std=c++20 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-reco
   "tests/fuzz/${name}_fuzz.cpp" "$@" -o "$program" $libraries
 # New inputs go to WORK; the corpus in the tree is only read.
 mkdir -p "$work/$name/found"
-"$program" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 \
+"$program" -max_total_time="$seconds" -max_len=65536 -timeout=10 -rss_limit_mb=1024 -print_final_stats=1 -error_exitcode=1 \
   -artifact_prefix="$work/$name/" "$work/$name/found" "tests/fuzz/corpus/$name" 2>&1 | tail -n 12
 exit "${PIPESTATUS[0]}"

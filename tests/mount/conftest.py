@@ -9,6 +9,7 @@ import pytest
 
 from mounts import Mount, SlowSource
 from processes import force_unmount, watchdog
+from s3_origin import Origin
 from settings import SUPPORT, WINNOW
 from survival import make_data
 from trees import unpack_flowers
@@ -105,6 +106,25 @@ def slow_source(place):
     slow = SlowSource(place.source, place.root / "control", place.root / "slow")
     yield slow
     slow.clean_up()
+
+
+@pytest.fixture
+def origin():
+    """An empty bucket of the test origin."""
+    started = Origin()
+    yield started
+    started.clean_up()
+
+
+@pytest.fixture
+def mount_s3(place, mount):
+    """mount_s3(origin, *options, prefix=, environment=): the bucket, mounted."""
+
+    def start(origin, *options, prefix="", environment=None):
+        return mount("--s3-endpoint", origin.endpoint, *options, source=f"s3://data/{prefix}",
+                     environment=environment or origin.environment(place))
+
+    return start
 
 
 @pytest.fixture

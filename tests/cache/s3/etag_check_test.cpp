@@ -1,0 +1,41 @@
+#include "cache/s3/etag_check.h"
+
+#include <gtest/gtest.h>
+
+#include "cache/s3/encoding.h"
+
+namespace winnow::s3 {
+namespace {
+
+std::span<const std::byte> bytes(const std::string& text) { return std::as_bytes(std::span(text)); }
+
+TEST(EtagCheck, AcceptsWhatHasItsMd5) {
+  EtagCheck check;
+  EXPECT_TRUE(check.accepts(md5_hex("abc", 3), bytes("abc")));
+}
+
+TEST(EtagCheck, AsksAgainForWhatHasNot) {
+  EtagCheck check;
+  const std::string etag = md5_hex("abc", 3);
+  EXPECT_FALSE(check.accepts(etag, bytes("abX")));
+  EXPECT_FALSE(check.accepts(etag, bytes("aYc")));  // damaged otherwise
+  EXPECT_TRUE(check.accepts(etag, bytes("abc")));
+}
+
+TEST(EtagCheck, BelievesBytesThatComeTwice) {
+  EtagCheck check;
+  EXPECT_FALSE(check.accepts("0123", bytes("abc")));
+  EXPECT_TRUE(check.accepts("0123", bytes("abc")));
+}
+
+TEST(EtagCheck, GivesUpAtAStoreWhoseEtagsAreSomethingElse) {
+  EtagCheck check;
+  for (int i = 0; i < 8; ++i) {
+    EXPECT_FALSE(check.accepts(std::to_string(i), bytes("abc")));
+    EXPECT_TRUE(check.accepts(std::to_string(i), bytes("abc")));
+  }
+  EXPECT_TRUE(check.accepts("another", bytes("abc")));
+}
+
+}  // namespace
+}  // namespace winnow::s3
