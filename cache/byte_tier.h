@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "cache/bytes.h"
-#include "cache/flight_table.h"
+#include "cache/file_ref.h"
 
 namespace winnow {
 
@@ -16,6 +16,7 @@ class ByteTier {
   virtual std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) = 0;
   // Takes them if it will; does not wait for that.
   virtual void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) = 0;
+  virtual void touch(SampleId id) = 0;  // a reader was given bytes of it
 };
 
 // For a mount without one.
@@ -23,6 +24,7 @@ class NoTier final : public ByteTier {
  public:
   std::optional<Bytes> read(const FileRef&, std::uint64_t, std::uint64_t) override { return std::nullopt; }
   void write(const FileRef&, std::uint64_t, const Bytes&) override {}
+  void touch(SampleId) override {}
 };
 
 }  // namespace winnow

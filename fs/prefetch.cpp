@@ -16,8 +16,8 @@ constexpr std::size_t kReadersApart = 256;  // of a declared order: how far apar
 
 }  // namespace
 
-Prefetch::Prefetch(Options options, const Snapshots& snapshots, Tiers tiers)
-    : options_(options), snapshots_(snapshots), tiers_(std::move(tiers)), limit_(std::max(1u, options.at_once)) {
+Prefetch::Prefetch(Options options, const Snapshots& snapshots, AheadStore& store)
+    : options_(options), snapshots_(snapshots), store_(store), limit_(std::max(1u, options.at_once)) {
   if (options_.at_once == 0) return;
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "winnow-sweep");
@@ -48,7 +48,7 @@ void Prefetch::on_open(NodeId id, int pid) {
     begins = news.begins_epoch;
     if (news.begins_epoch || news.new_folder) due_.push_back(news.group);
   }
-  if (begins) tiers_.begin_epoch();
+  if (begins) store_.begin_epoch();
   if (begins) changed_.notify_all();
 }
 
@@ -80,7 +80,7 @@ void Prefetch::declare(std::vector<SampleId> order) {
     for (std::size_t i = 0; i < declared_.order.size(); ++i)
       place_.set(value(declared_.order[i]), static_cast<std::uint32_t>(i + 1));
   }
-  tiers_.begin_epoch();
+  store_.begin_epoch();
   changed_.notify_all();
 }
 
@@ -147,7 +147,7 @@ std::vector<Prefetch::Candidate> Prefetch::look_at_files(const TopFolders* only)
     if (size == 0 || size > options_.largest_file_bytes) return;
     if (only != nullptr && !only->contains(top_folder_of(tree->path(file)))) return;
     const SampleId id = sample_of(file.id);
-    candidates.push_back({id, size, tiers_.importance(id), tiers_.holds(id, size)});
+    candidates.push_back({id, size, store_.importance(id), store_.holds(id, size)});
   });
   return candidates;
 }
@@ -199,17 +199,17 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   const auto tree = snapshots_.tree();
   const auto file = tree->find(node_of(*id));
   Plan& plan = is_declared_ ? declared_ : plans_[turn_];
-  if (!file || !tiers_.can_take(file->id) || file->stat.version.size > options_.largest_file_bytes) {
+  if (!file || !store_.can_take(file->id) || file->stat.version.size > options_.largest_file_bytes) {
     ++plan.next;
     return true;
   }
   const std::uint64_t size = file->stat.version.size;
-  if (is_declared_ && tiers_.holds(*id, size)) {
+  if (is_declared_ && store_.holds(*id, size)) {
     set_ahead(*id, size);
     ++plan.next;
     return true;
   }
-  if (ahead_bytes_ + flying_bytes_ + size > options_.window_bytes || !tiers_.has_room(flying_bytes_ + size)) {
+  if (ahead_bytes_ + flying_bytes_ + size > options_.window_bytes || !store_.has_room_ahead(flying_bytes_ + size)) {
     waits_for_room_ = true;
     return false;
   }
@@ -218,7 +218,7 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   flying_bytes_ += size;
   const auto began = Clock::now();
   lock.unlock();
-  const bool begun = tiers_.fetch({*id, tree->path(*file), file->stat.version},
+  const bool begun = store_.fetch({*id, tree->path(*file), file->stat.version},
                                   [this, id = *id, size, began](bool fetched) { finished(id, size, began, fetched); });
   lock.lock();
   if (begun) return true;

@@ -6,7 +6,6 @@
 
 #include <condition_variable>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -16,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/file_ref.h"
 #include "cache/prefetch_limit.h"
 #include "fs/reader_jobs.h"
 #include "fs/snapshots.h"
@@ -40,17 +40,21 @@ struct PrefetchCounts {
   std::vector<Job> jobs;
 };
 
+// Where a prefetch puts what it brings. Thread-safe; no call waits.
+class AheadStore {
+ public:
+  virtual ~AheadStore() = default;
+  virtual bool holds(SampleId id, std::uint64_t size) const = 0;    // all of it
+  virtual bool has_room_ahead(std::uint64_t bytes) const = 0;       // for unread bytes, without driving out others
+  virtual bool can_take(NodeId id) const = 0;                       // it could keep this one
+  virtual double importance(SampleId id) const = 0;
+  virtual void begin_epoch() = 0;
+  // Brings a file; `done` is called once, from any thread, unless this gives false: it is being fetched already.
+  virtual bool fetch(const FileRef& file, std::function<void(bool fetched)> done) = 0;
+};
+
 class Prefetch {
  public:
-  // What it needs of the tiers and of the read path. All may be called from any thread; none waits.
-  struct Tiers {
-    std::function<bool(SampleId, std::uint64_t size)> holds;      // all of it
-    std::function<bool(std::uint64_t bytes)> has_room;           // for something unread, beside what waits to be read
-    std::function<bool(NodeId)> can_take;                        // the tier could keep this one
-    std::function<double(SampleId)> importance;
-    std::function<void()> begin_epoch;
-    std::function<bool(const FileRef&, std::function<void(bool fetched)> done)> fetch;
-  };
   struct Options {
     unsigned at_once = 32;                  // 0: never
     std::uint64_t window_bytes = 0;         // what may wait to be read
@@ -58,7 +62,7 @@ class Prefetch {
     bool tracked = true;                    // opens are seen; else only a declared order can be followed
   };
 
-  Prefetch(Options options, const Snapshots& snapshots, Tiers tiers);
+  Prefetch(Options options, const Snapshots& snapshots, AheadStore& store);
   ~Prefetch();
 
   void on_open(NodeId id, int pid);
@@ -99,7 +103,7 @@ class Prefetch {
 
   const Options options_;
   const Snapshots& snapshots_;
-  const Tiers tiers_;
+  AheadStore& store_;
 
   mutable std::mutex mutex_;  // guards all below; not held while a fetch is begun
   std::condition_variable changed_;

@@ -13,7 +13,8 @@ constexpr int kTries = 4;
 
 ReadPath::ReadPath(Source& source, ByteTier& tier, Snapshots& snapshots, KernelCache& kernel,
                    WorkerPool& notifications, PageTier* pages, FetchOptions options)
-    : snapshots_(snapshots),
+    : tier_(tier),
+      snapshots_(snapshots),
       kernel_(kernel),
       notifications_(notifications),
       pages_(pages),
@@ -31,6 +32,7 @@ void ReadPath::read(const Tree& tree, const Node& file, std::uint64_t offset, st
 
 void ReadPath::fetch(const FileRef& file, Range asked, int tries_left, BytesWaiter reply) {
   fetcher_.read(file, asked, [this, file, asked, tries_left, reply = std::move(reply)](Result<Bytes> bytes) {
+    if (bytes) tier_.touch(file.id);
     if (bytes && pages_ != nullptr) pages_->note_read(file, bytes.value().size());
     if (bytes || !means_changed(bytes.error())) return reply(std::move(bytes));
     examine(file, asked, tries_left, reply);

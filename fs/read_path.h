@@ -46,6 +46,7 @@ class ReadPath {
   void examine(const FileRef& file, Range asked, int tries_left, BytesWaiter reply);
   void push_rest(const FlightPtr& flight, const Bytes& bytes);
 
+  ByteTier& tier_;
   Snapshots& snapshots_;
   KernelCache& kernel_;
   WorkerPool& notifications_;

@@ -20,8 +20,10 @@ class AdmitWhatFits final : public AdmissionPolicy {
 class AdmitTheMoreImportant final : public AdmissionPolicy {
  public:
   bool admits(const CachedFacts& newcomer, std::span<const CachedFacts> leaving) const override {
-    return std::all_of(leaving.begin(), leaving.end(),
-                       [&](const CachedFacts& one) { return newcomer.importance > one.importance; });
+    // What was read this epoch leaves for what was not, and never the other way round.
+    return std::all_of(leaving.begin(), leaving.end(), [&](const CachedFacts& one) {
+      return one.read != newcomer.read ? one.read : newcomer.importance > one.importance;
+    });
   }
 };
 

@@ -18,7 +18,7 @@ class AdmissionPolicy {
 
 std::unique_ptr<AdmissionPolicy> admit_all();
 std::unique_ptr<AdmissionPolicy> admit_what_fits();           // nobody leaves for anyone
-std::unique_ptr<AdmissionPolicy> admit_the_more_important();  // than each that would leave
+std::unique_ptr<AdmissionPolicy> admit_the_more_important();  // than each that would leave, or unread
 std::unique_ptr<AdmissionPolicy> admit_the_sooner_used();     // Belady's
 
 }  // namespace winnow

@@ -43,6 +43,7 @@ DiskTier::~DiskTier() {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     queue_.clear();
+    unwritten_.clear();
   }
   wake_.notify_all();
   writer_.join();
@@ -54,21 +55,26 @@ std::optional<Bytes> DiskTier::read(const FileRef& file, std::uint64_t offset, s
   const DiskKey key = disk_key(file.path, file.version);
   const auto first = static_cast<std::uint32_t>(offset / kChunkBytes);
   const auto last = static_cast<std::uint32_t>((offset + size - 1) / kChunkBytes);
+  std::vector<Found> found;
   std::vector<Slot> slots;
   {
     const std::lock_guard lock(mutex_);
     for (std::uint32_t chunk = first; chunk <= last; ++chunk) {
-      const auto slot = ledger_.find(key, chunk);
-      if (!slot || slot->length != chunk_length(file.version.size, chunk)) break;
-      slots.push_back(*slot);
+      auto one = find_chunk(file, key, chunk);
+      if (!one) break;
+      if (one->slot) slots.push_back(*one->slot);
+      found.push_back(std::move(*one));
     }
   }
-  std::vector<Bytes> bodies;
-  if (slots.size() != std::size_t{last} - first + 1 || !read_slots(file, key, slots, bodies)) {
+  std::vector<Bytes> on_disk;
+  if (found.size() != std::size_t{last} - first + 1 || !read_slots(file, key, slots, on_disk)) {
     ++misses_;
     return std::nullopt;
   }
   ++hits_;
+  std::vector<Bytes> bodies;
+  auto next = on_disk.begin();
+  for (Found& one : found) bodies.push_back(std::move(one.slot ? *next++ : one.bytes));
   const std::uint64_t skip = offset - first * kChunkBytes;
   if (bodies.size() == 1) return bodies.front().part(skip, size);
   const std::shared_ptr<std::byte[]> whole(new std::byte[size]);
@@ -81,6 +87,17 @@ std::optional<Bytes> DiskTier::read(const FileRef& file, std::uint64_t offset, s
   return Bytes(whole, size);
 }
 
+std::optional<DiskTier::Found> DiskTier::find_chunk(const FileRef& file, const DiskKey& key,
+                                                    std::uint32_t chunk) const {
+  if (const auto slot = ledger_.find(key, chunk)) {
+    if (slot->length != chunk_length(file.version.size, chunk)) return std::nullopt;
+    return Found{*slot, {}};
+  }
+  const auto waiting = unwritten_.find({key, chunk});
+  if (waiting == unwritten_.end()) return std::nullopt;
+  return Found{std::nullopt, waiting->second};
+}
+
 bool DiskTier::read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots,
                           std::vector<Bytes>& bodies) {
   std::vector<std::shared_ptr<std::byte[]>> memory;
@@ -90,6 +107,7 @@ bool DiskTier::read_slots(const FileRef& file, const DiskKey& key, std::span<con
     memory.push_back(aligned_bytes(slot.units() * unit));
     store_.slabs.place(slot.extents, memory.back().get(), pieces);
   }
+  if (slots.empty()) return true;
   // Twice: a slot may have left, and come back to the same place, while it was being read.
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (const auto done = store_.io->read(pieces); !done) {
@@ -123,7 +141,7 @@ bool DiskTier::contains(const FileRef& file) const {
   const DiskKey key = disk_key(file.path, file.version);
   const std::lock_guard lock(mutex_);
   for (std::uint32_t chunk = 0; chunk < chunks_of(file.version.size); ++chunk) {
-    if (!ledger_.find(key, chunk)) return false;
+    if (!ledger_.find(key, chunk) && !unwritten_.contains({key, chunk})) return false;
   }
   return true;
 }
@@ -136,13 +154,14 @@ void DiskTier::write(const FileRef& file, std::uint64_t offset, const Bytes& byt
     const std::uint64_t at = std::uint64_t{chunk} * kChunkBytes;
     const std::uint32_t length = chunk_length(file.version.size, chunk);
     if (at + length > end) break;
-    if (ledger_.find(key, chunk)) continue;
+    if (ledger_.find(key, chunk) || unwritten_.contains({key, chunk})) continue;
     if (queued_bytes_ + length > queue_bytes_) {
       ++counts_.dropped_writes;
       continue;
     }
     queued_bytes_ += length;
     queue_.push_back({file.id, key, chunk, length, file.version, bytes.part(at - offset, length)});
+    unwritten_[{key, chunk}] = queue_.back().bytes;
   }
   if (!queue_.empty()) wake_.notify_one();
 }
@@ -155,6 +174,8 @@ void DiskTier::remove(const FileRef& file) {
     if (queued.key == key) queued_bytes_ -= queued.length;
     return queued.key == key;
   });
+  for (auto at = unwritten_.lower_bound({key, 0}); at != unwritten_.end() && at->first.first == key;)
+    at = unwritten_.erase(at);
   if (working_) removed_.push_back(key);
   wake_.notify_one();
 }

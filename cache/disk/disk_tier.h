@@ -14,6 +14,7 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -22,6 +23,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/byte_tier.h"
 #include "cache/bytes.h"
 #include "cache/disk/disk_ledger.h"
 #include "cache/disk/disk_store.h"
@@ -62,23 +64,23 @@ struct DiskCounts {
   std::string io_notice;        // why it is not io_uring with O_DIRECT; empty if it is
 };
 
-class DiskTier {
+class DiskTier final : public ByteTier {
  public:
   // Makes the directory or takes up what is there; throws StartupError. Until the first adopt(), what is
   // there is served but nothing can leave for a newcomer.
   explicit DiskTier(DiskOptions options);
-  ~DiskTier();  // what is queued and not begun is dropped
+  ~DiskTier() override;  // what is queued and not begun is dropped
 
-  // [offset, offset + size) of the file, cut off at its end; nothing if any of it is missing.
-  std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size);
+  // Cut off at the file's end. What is still to be written is there already.
+  std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) override;
   std::optional<Bytes> read(const FileRef& file) { return read(file, 0, file.version.size); }
   bool contains(const FileRef& file) const;  // all of it
 
   // `bytes` of the file from `offset` on. Of a file that is not whole, the chunks that are complete are kept.
-  void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes);
+  void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) override;
   void remove(const FileRef& file);
 
-  void touch(SampleId id);  // a reader has read it; read() is no such sign, since a sweep may be reading
+  void touch(SampleId id) override;  // read() is no such sign, since a sweep may be reading
   void set_importance(SampleId id, double importance);  // also of samples not stored (yet)
   void begin_epoch();
 
@@ -105,6 +107,12 @@ class DiskTier {
     Slot slot;
   };
 
+  // A chunk as it is known: where it lies, or, if it is still to be written, its bytes.
+  struct Found {
+    std::optional<Slot> slot;
+    Bytes bytes;
+  };
+  std::optional<Found> find_chunk(const FileRef& file, const DiskKey& key, std::uint32_t chunk) const;  // with mutex_ held
   bool read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots, std::vector<Bytes>& bodies);
   void forget_torn(const Slot& slot);
 
@@ -138,7 +146,8 @@ class DiskTier {
   std::condition_variable idle_;
   DiskLedger ledger_;
   std::deque<Queued> queue_;
-  std::uint64_t queued_bytes_ = 0;  // in queue_ or being written
+  std::map<std::pair<DiskKey, std::uint32_t>, Bytes> unwritten_;  // by key and chunk: in queue_ or being written
+  std::uint64_t queued_bytes_ = 0;  // of them
   std::vector<DiskKey> removed_;    // since the batch being written was taken
   DiskCounts counts_;               // those not told by others
   std::chrono::steady_clock::time_point retry_at_{};

@@ -43,12 +43,17 @@ void DiskTier::write_queued() {
     working_ = true;
     std::vector<Queued> batch = next_batch();
     std::uint64_t bytes = 0;
-    for (const Queued& queued : batch) bytes += queued.length;
+    std::vector<std::pair<DiskKey, std::uint32_t>> chunks;
+    for (const Queued& queued : batch) {
+      bytes += queued.length;
+      chunks.emplace_back(queued.key, queued.chunk);
+    }
     lock.unlock();
     write_records();  // who leaves is on record before anyone takes the place
     if (!batch.empty()) write_batch(std::move(batch));
     lock.lock();
     queued_bytes_ -= bytes;
+    for (const auto& chunk : chunks) unwritten_.erase(chunk);
     working_ = false;
     note_bytes_on_disk();
     idle_.notify_all();

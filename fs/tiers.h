@@ -1,0 +1,76 @@
+// The tiers of a mount taken together: the page cache and, if there is one, the disk. What they hold, which samples
+// matter, when an epoch begins, and putting samples there ahead of their readers. Thread-safe; no call waits, but for
+// opening and adopt().
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "cache/disk/disk_tier.h"
+#include "fs/lookup_counts.h"
+#include "fs/mount_options.h"
+#include "fs/page_tier.h"
+#include "fs/prefetch.h"
+#include "fs/read_path.h"
+#include "fs/snapshots.h"
+
+namespace winnow {
+
+// How much of the data set is where; a sample in both tiers counts for the page cache and for the disk.
+struct TierShares {
+  std::uint64_t memory_files = 0;
+  std::uint64_t memory_bytes = 0;
+  std::uint64_t disk_files = 0;
+  std::uint64_t disk_bytes = 0;
+  std::uint64_t nowhere_files = 0;
+  std::uint64_t nowhere_bytes = 0;
+};
+
+class Tiers final : public AheadStore {
+ public:
+  // Opens the disk tier. Throws StartupError.
+  Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots);
+
+  ByteTier& near() { return disk_ ? static_cast<ByteTier&>(*disk_) : none_; }
+  DiskTier* disk() { return disk_.get(); }  // null if there is none
+  // Once they are there, and before anything else is asked. `pages` may be null.
+  void attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)> kernel_knows);
+
+  void note_open(SampleId id, std::uint64_t size);  // a reader opened it
+  void adopt();                                     // after start and after every refresh
+  void set_importance(SampleId id, double importance);
+  std::uint64_t window_bytes() const;  // what may wait to be read
+  TierShares shares() const;           // looks at every file
+
+  bool holds(SampleId id, std::uint64_t size) const override;
+  bool has_room_ahead(std::uint64_t bytes) const override;
+  bool can_take(NodeId id) const override;
+  double importance(SampleId id) const override;
+  void begin_epoch() override;
+  bool fetch(const FileRef& file, std::function<void(bool fetched)> done) override;
+
+  bool in_memory(SampleId id, std::uint64_t size) const;
+  bool on_disk(SampleId id, std::uint64_t size) const;
+
+ private:
+  struct Importance {
+    double value = 1.0;
+    bool operator==(const Importance&) const = default;
+  };
+
+  const Snapshots& snapshots_;
+  const std::uint64_t memory_bytes_;
+  const bool by_epoch_;  // the policy lets read samples go before unread ones
+  NoTier none_;
+  std::unique_ptr<DiskTier> disk_;
+  PageTier* pages_ = nullptr;
+  ReadPath* reads_ = nullptr;
+  std::function<bool(NodeId)> kernel_knows_;
+  mutable std::mutex mutex_;  // guards importance_; a leaf lock
+  PagedArray<Importance> importance_;
+};
+
+}  // namespace winnow

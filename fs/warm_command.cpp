@@ -1,0 +1,118 @@
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <future>
+#include <iostream>
+
+#include "cache/result.h"
+#include "fs/commands.h"
+#include "fs/control.h"
+#include "fs/mount_lookup.h"
+#include "fs/units.h"
+#include "fs/warm.h"
+
+namespace winnow {
+
+namespace {
+
+using namespace std::chrono_literals;
+using Clock = std::chrono::steady_clock;
+
+volatile std::sig_atomic_t interrupted = 0;
+
+std::string duration_text(double seconds) {
+  const auto whole = static_cast<long>(seconds + 0.5);
+  if (whole < 120) return std::to_string(whole) + " s";
+  if (whole < 7200) return std::to_string(whole / 60) + " min";
+  return std::to_string(whole / 3600) + " h " + std::to_string(whole % 3600 / 60) + " min";
+}
+
+// "[#####-----] 52 %  1.1 GiB of 2.1 GiB  98.2 MiB/s  12 s left"
+std::string bar(const nlohmann::ordered_json& warm, double seconds) {
+  constexpr int kWidth = 24;
+  const double bytes = warm.value("bytes", 0.0);
+  const double done = warm.value("done_bytes", 0.0);
+  const double share = bytes > 0 ? done / bytes : 1;
+  std::string text = "[";
+  for (int i = 0; i < kWidth; ++i) text += i < share * kWidth ? '#' : '-';
+  text += "] " + std::to_string(static_cast<int>(share * 100)) + " %  " + format_size(static_cast<std::uint64_t>(done)) +
+          " of " + format_size(static_cast<std::uint64_t>(bytes));
+  if (seconds < 0.5 || done <= 0) return text;
+  return text + "  " + format_size(static_cast<std::uint64_t>(done / seconds)) + "/s  " +
+         duration_text((bytes - done) * seconds / done) + " left";
+}
+
+// Waits for the daemon's answer; on a terminal, shows how far it is. An interrupt ends the warming, not only the wait.
+nlohmann::json warm(const std::string& mountpoint, const std::string& socket, const nlohmann::json& request) {
+  struct sigaction action {};
+  action.sa_handler = [](int) { interrupted = 1; };
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+  auto answer = std::async(std::launch::async, [&] { return call_daemon(socket, request); });
+  const auto began = Clock::now();
+  const bool terminal = isatty(STDERR_FILENO) != 0;
+  bool told = false;
+  while (answer.wait_for(200ms) != std::future_status::ready) {
+    if (interrupted != 0 && !told) call_daemon(socket, {{"command", "warm-cancel"}});
+    told = interrupted != 0;
+    const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
+    if (terminal) std::cerr << '\r' << bar(read_status(mountpoint)["warm"], seconds) << "\033[K" << std::flush;
+  }
+  if (terminal) std::cerr << "\r\033[K" << std::flush;
+  return answer.get();
+}
+
+void print(const nlohmann::json& result, bool check) {
+  const auto number = [&](const char* key) { return std::to_string(result.value(key, std::uint64_t{0})); };
+  if (check) {
+    std::cout << "checked " << number("done_files") << " of " << number("files") << " files, " << number("wrong_files")
+              << " held other bytes than the source" << std::endl;
+    return;
+  }
+  std::cout << "warmed " << number("done_files") << " of " << number("files") << " files ("
+            << format_size(result.value("done_bytes", std::uint64_t{0})) << "), " << number("fetched_files") << " fetched, "
+            << number("failed_files") << " failed";
+  if (result.value("full", false)) std::cout << "; the cache is full";
+  std::cout << std::endl;
+}
+
+}  // namespace
+
+void add_warm_command(CLI::App& app) {
+  CLI::App* command = app.add_subcommand("warm", "Fill the cache of a mount before training begins");
+  auto mountpoint = std::make_shared<std::string>();
+  auto order = std::make_shared<std::string>("path");
+  auto list = std::make_shared<std::string>();
+  auto fraction = std::make_shared<std::string>("100%");
+  auto check = std::make_shared<bool>(false);
+  auto as_json = std::make_shared<bool>(false);
+  command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted")->required();
+  command->add_option("--order", *order, "path, importance, or list (with --list)")
+      ->check(CLI::IsMember({"path", "importance", "list"}))
+      ->capture_default_str();
+  command->add_option("--list", *list, "File with one path a line, for --order list");
+  command->add_option("--fraction", *fraction, "How many of the files, in that order: 20% or 0.2")->capture_default_str();
+  command->add_flag("--check", *check, "Compare what is cached with the source instead; what differs is dropped");
+  command->add_flag("--json", *as_json, "Print the result as JSON");
+  command->callback([=] {
+    if ((*order == "list") == list->empty()) throw StartupError("--order list and --list FILE go together; give both or none");
+    const std::string at = find_mount(*mountpoint).mountpoint;
+    nlohmann::json request = {
+        {"command", "warm"}, {"order", *order}, {"fraction", parse_fraction(*fraction)}, {"check", *check}};
+    if (!list->empty()) request["list"] = std::filesystem::absolute(*list).string();
+    auto result = warm(at, read_status(at).value("control_socket", ""), request);
+    result.erase("ok");
+    if (*as_json) {
+      std::cout << result.dump(2) << std::endl;
+    } else {
+      print(result, *check);
+    }
+    if (interrupted != 0) throw StartupError("interrupted; run it again to go on from there");
+    if (result.value("failed_files", 0) > 0 || result.value("wrong_files", 0) > 0)
+      throw StartupError("not all files were well; winnow.log in the state directory may tell more");
+  });
+}
+
+}  // namespace winnow
