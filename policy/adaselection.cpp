@@ -9,7 +9,7 @@
 namespace winnow {
 namespace {
 
-void require_each(std::string_view field, std::span<const double> values, const Range& range) {
+void require_each(std::string_view field, std::span<const double> values, const Interval& range) {
   for (std::size_t i = 0; i < values.size(); ++i)
     require_of_sample(static_cast<Index>(i), field, values[i], range);
 }

@@ -29,7 +29,7 @@ int drawn(uint64_t seed, int64_t count, T* out, Draw draw) {
 
 // One score per sample from one checked fact.
 template <typename Score>
-int scored(const char* field, const double* facts, int64_t n, double* score, const Range& range, Score of) {
+int scored(const char* field, const double* facts, int64_t n, double* score, const Interval& range, Score of) {
   return guarded([&] {
     const std::span<const double> given = array(field, facts, n);
     for (std::size_t i = 0; i < given.size(); ++i)
@@ -40,7 +40,7 @@ int scored(const char* field, const double* facts, int64_t n, double* score, con
 
 // A history per sample, from values and the offsets where each begins.
 std::vector<RunningMean> histories(const char* field, const double* values, const int64_t* offsets, int64_t n,
-                                   const Range& range) {
+                                   const Interval& range) {
   require("count", static_cast<double>(n), kNotNegative);
   const std::span<const int64_t> bounds = array("offsets", offsets, n + 1);
   std::vector<RunningMean> made(static_cast<std::size_t>(n));

@@ -5,7 +5,7 @@
 
 namespace winnow {
 
-std::string Range::text() const {
+std::string Interval::text() const {
   const bool has_low = std::isfinite(low);
   const bool has_high = std::isfinite(high);
   if (has_low && has_high) {
@@ -33,7 +33,7 @@ void refuse_sample(Index sample, std::string_view field, std::string_view accept
                     sample);
 }
 
-void require(std::string_view field, double number, const Range& range) {
+void require(std::string_view field, double number, const Interval& range) {
   if (!range.contains(number)) refuse(field, range.text(), spelled(number));
 }
 

@@ -23,7 +23,7 @@ class PolicyError : public std::invalid_argument {
 };
 
 // An interval of numbers, and how a sentence calls it. NaN and infinity are in none.
-struct Range {
+struct Interval {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
   bool low_open = false;
@@ -36,22 +36,22 @@ struct Range {
   std::string text() const;  // "in (0, 1]", "at least 0", "a finite number"
 };
 
-inline constexpr Range kFinite{};
-inline constexpr Range kUnit{.low = 0, .high = 1};
-inline constexpr Range kFraction{.low = 0, .high = 1, .low_open = true};
-inline constexpr Range kNotNegative{.low = 0};
-inline constexpr Range kAtLeastOne{.low = 1};
+inline constexpr Interval kFinite{};
+inline constexpr Interval kUnit{.low = 0, .high = 1};
+inline constexpr Interval kFraction{.low = 0, .high = 1, .low_open = true};
+inline constexpr Interval kNotNegative{.low = 0};
+inline constexpr Interval kAtLeastOne{.low = 1};
 
 std::string spelled(double number);  // the shortest text that reads back as the same number
 
 [[noreturn]] void refuse(std::string_view field, std::string_view accepted, std::string_view got);
 [[noreturn]] void refuse_sample(Index sample, std::string_view field, std::string_view accepted, double got);
 
-void require(std::string_view field, double number, const Range& range);
+void require(std::string_view field, double number, const Interval& range);
 void require_length(std::string_view field, std::size_t length, std::size_t expected);
 void require_index(std::string_view field, Index index, Index count);
 
-inline void require_of_sample(Index sample, std::string_view field, double number, const Range& range) {
+inline void require_of_sample(Index sample, std::string_view field, double number, const Interval& range) {
   if (!range.contains(number)) [[unlikely]]
     refuse_sample(sample, field, range.text(), number);
 }

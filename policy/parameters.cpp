@@ -33,14 +33,14 @@ NamedValues parse_named_values(std::string_view text) {
   }
 }
 
-double parse_number(std::string_view field, std::string_view text, const Range& range) {
+double parse_number(std::string_view field, std::string_view text, const Interval& range) {
   double number = 0;
   if (!read_whole(text, number)) refuse(field, range.text(), quoted(text));
   require(field, number, range);
   return number;
 }
 
-std::int64_t parse_integer(std::string_view field, std::string_view text, const Range& range) {
+std::int64_t parse_integer(std::string_view field, std::string_view text, const Interval& range) {
   std::int64_t number = 0;
   if (!read_whole(text, number)) refuse(field, integer_range_text(range), quoted(text));
   require_integer(field, number, range);
@@ -86,12 +86,12 @@ std::string joined(const std::vector<std::string>& names, std::string_view separ
   return text;
 }
 
-void require_integer(std::string_view field, std::int64_t number, const Range& range) {
+void require_integer(std::string_view field, std::int64_t number, const Interval& range) {
   if (range.contains(static_cast<double>(number))) return;
   refuse(field, integer_range_text(range), std::to_string(number));
 }
 
-std::string integer_range_text(const Range& range) {
+std::string integer_range_text(const Interval& range) {
   if (!std::isfinite(range.high)) return "an integer of at least " + spelled(range.low);
   return "an integer " + range.text();
 }

@@ -27,16 +27,16 @@ using NamedValues = std::vector<std::pair<std::string, std::string>>;
 // "gamma=0.1 variant=auto": pairs separated by spaces, commas or line ends; lists are joined by '+'.
 NamedValues parse_named_values(std::string_view text);
 
-double parse_number(std::string_view field, std::string_view text, const Range& range);
-std::int64_t parse_integer(std::string_view field, std::string_view text, const Range& range);
+double parse_number(std::string_view field, std::string_view text, const Interval& range);
+std::int64_t parse_integer(std::string_view field, std::string_view text, const Interval& range);
 std::uint64_t parse_seed(std::string_view field, std::string_view text);
 bool parse_flag(std::string_view field, std::string_view text);
 std::size_t parse_choice(std::string_view field, std::string_view text,
                          const std::vector<std::string>& names);
 std::vector<std::string> split_list(std::string_view text);
 std::string joined(const std::vector<std::string>& names, std::string_view separator);
-std::string integer_range_text(const Range& range);
-void require_integer(std::string_view field, std::int64_t number, const Range& range);
+std::string integer_range_text(const Interval& range);
+void require_integer(std::string_view field, std::int64_t number, const Interval& range);
 [[noreturn]] void refuse_unknown_parameter(std::string_view policy, std::string_view name,
                                            const std::vector<std::string>& known);
 
@@ -45,7 +45,7 @@ class ParameterTable {
  public:
   explicit ParameterTable(std::string policy) : policy_(std::move(policy)) {}
 
-  ParameterTable& number(std::string name, double Options::*field, Range range, std::string meaning) {
+  ParameterTable& number(std::string name, double Options::*field, Interval range, std::string meaning) {
     return add(
         {name, spelled(Options{}.*field), range.text(), std::move(meaning)},
         [=](Options& o, std::string_view text) { o.*field = parse_number(name, text, range); },
@@ -53,7 +53,7 @@ class ParameterTable {
   }
 
   // A number that may be left to the policy, which `absent` names.
-  ParameterTable& optional_number(std::string name, std::optional<double> Options::*field, Range range,
+  ParameterTable& optional_number(std::string name, std::optional<double> Options::*field, Interval range,
                                   std::string absent, std::string meaning) {
     return add(
         {name, absent, range.text() + ", or " + absent, std::move(meaning)},
@@ -65,7 +65,7 @@ class ParameterTable {
         });
   }
 
-  ParameterTable& integer(std::string name, std::int64_t Options::*field, Range range, std::string meaning) {
+  ParameterTable& integer(std::string name, std::int64_t Options::*field, Interval range, std::string meaning) {
     return add(
         {name, std::to_string(Options{}.*field), integer_range_text(range), std::move(meaning)},
         [=](Options& o, std::string_view text) { o.*field = parse_integer(name, text, range); },

@@ -12,7 +12,7 @@ constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
 constexpr std::uint16_t kMostCounted = std::numeric_limits<std::uint16_t>::max();
 
 void check_column(std::span<const Index> ids, std::string_view field, const Values& values,
-                  const Range& range) {
+                  const Interval& range) {
   if (!values.given()) return;
   require_length(field, values.size(), ids.size());
   for (std::size_t row = 0; row < ids.size(); ++row) require_of_sample(ids[row], field, values[row], range);

@@ -24,7 +24,8 @@ class BlockIo {
   virtual ~BlockIo() = default;
   virtual Result<void> read(std::span<const IoPiece> pieces) = 0;
   virtual Result<void> write(std::span<const IoPiece> pieces) = 0;
-  virtual Result<void> append(int fd, std::uint64_t offset, std::span<const std::byte> bytes) = 0;  // buffered
+  virtual Result<void> append(int fd, std::uint64_t offset,
+                              std::span<const std::byte> bytes) = 0;                   // buffered
   virtual Result<void> allocate(int fd, std::uint64_t from, std::uint64_t bytes) = 0;  // the file grows
 };
 

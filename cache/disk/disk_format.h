@@ -6,10 +6,10 @@
 //   slab-NNNNNN the bytes: at most IndexHeader::slab_bytes each, as long as it needed to be
 //
 // Space is counted in units (512 or 4096 bytes: what O_DIRECT needs on this filesystem). Unit u of the tier
-// lies in slab u / (slab_bytes / unit_bytes). A slot is a SlotHeader and up to kChunkBytes of one file, rounded up to a
-// size class and spread over at most kMaxFragments extents, in order; no extent crosses a slab's end. Every
-// record and every slot carries its own XXH3, so that what was torn, flipped or cut off is known for what it
-// is. Changing anything here means a new kDiskFormat.
+// lies in slab u / (slab_bytes / unit_bytes). A slot is a SlotHeader and up to kChunkBytes of one file,
+// rounded up to a size class and spread over at most kMaxFragments extents, in order; no extent crosses a
+// slab's end. Every record and every slot carries its own XXH3, so that what was torn, flipped or cut off is
+// known for what it is. Changing anything here means a new kDiskFormat.
 #pragma once
 
 #include <array>
@@ -46,10 +46,10 @@ struct IndexRecord {
   std::uint64_t checksum;  // XXH3 of what follows
   std::uint64_t key_low;   // XXH3-128 of the path and the version
   std::uint64_t key_high;
-  std::uint32_t chunk;                                // which kChunkBytes of the file
-  std::uint32_t length;                               // bytes of it
-  std::array<std::uint32_t, kMaxFragments> first;     // unit each extent begins at
-  std::array<std::uint16_t, kMaxFragments> units;     // its length; 0: no such extent
+  std::uint32_t chunk;                             // which kChunkBytes of the file
+  std::uint32_t length;                            // bytes of it
+  std::array<std::uint32_t, kMaxFragments> first;  // unit each extent begins at
+  std::array<std::uint16_t, kMaxFragments> units;  // its length; 0: no such extent
   RecordKind kind;
   std::uint16_t spare[3];
 };

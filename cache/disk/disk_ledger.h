@@ -66,17 +66,19 @@ class DiskLedger {
   std::uint64_t stored_bytes() const { return stored_bytes_; }
   std::uint64_t slab_bytes() const { return slab_bytes_; }
   std::uint64_t free_bytes() const { return pool_.free_units() * geometry_.unit_bytes; }
-  std::uint64_t largest_hole_bytes() const { return std::uint64_t{pool_.largest().units} * geometry_.unit_bytes; }
+  std::uint64_t largest_hole_bytes() const {
+    return std::uint64_t{pool_.largest().units} * geometry_.unit_bytes;
+  }
   std::uint64_t evictions() const { return evictions_; }
   std::uint64_t refused() const { return refused_; }
 
  private:
   struct SampleState {
     double importance = 1.0;
-    std::uint64_t bytes = 0;      // stored
-    std::uint32_t read_in = 0;    // the epoch it was last read in
-    SlotNumber first = kNoSlot;   // its slots, the youngest first
-    bool ranked = false;          // the eviction policy knows it
+    std::uint64_t bytes = 0;     // stored
+    std::uint32_t read_in = 0;   // the epoch it was last read in
+    SlotNumber first = kNoSlot;  // its slots, the youngest first
+    bool ranked = false;         // the eviction policy knows it
     bool operator==(const SampleState&) const = default;
   };
   struct Neighbours;
@@ -88,7 +90,7 @@ class DiskLedger {
   void rank(SampleId id);
   Slot detach(SlotNumber number);  // out of table, pool, sample and policy; no record
   void attach(const Slot& slot);
-  void drop(SlotNumber number);    // detach, with a record
+  void drop(SlotNumber number);  // detach, with a record
   void note(disk_format::RecordKind kind, const Slot& slot);
   bool clear_for(SampleId id, std::uint32_t units, std::vector<Slot>& leaving);
   std::vector<Slot> survivors(const SlabFiles& slabs) const;

@@ -40,7 +40,8 @@ std::vector<Slot> DiskLedger::survivors(const SlabFiles& slabs) const {
     });
     if (slot.live && within) slots.push_back(slot);
   }
-  std::sort(slots.begin(), slots.end(), [](const Slot& a, const Slot& b) { return a.generation < b.generation; });
+  std::sort(slots.begin(), slots.end(),
+            [](const Slot& a, const Slot& b) { return a.generation < b.generation; });
   std::vector<std::pair<Extent, std::uint32_t>> places;
   for (std::uint32_t i = 0; i < slots.size(); ++i) {
     for (const Extent& extent : slots[i].extents) {
@@ -49,7 +50,8 @@ std::vector<Slot> DiskLedger::survivors(const SlabFiles& slabs) const {
   }
   std::sort(places.begin(), places.end(),
             [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
-  const std::pair<Extent, std::uint32_t>* last = nullptr;  // the one that reaches farthest, of those that live
+  const std::pair<Extent, std::uint32_t>* last =
+      nullptr;  // the one that reaches farthest, of those that live
   for (const auto& place : places) {
     if (!slots[place.second].live) continue;
     if (last != nullptr && slots[last->second].live && place.first.first < last->first.end()) {

@@ -1,5 +1,5 @@
 // Where a newcomer goes, and who leaves for it.
-#include <algorithm>
+#include <set>
 #include <unordered_map>
 
 #include "cache/disk/disk_ledger.h"
@@ -51,10 +51,12 @@ std::optional<Extents> DiskLedger::make_room(SampleId id, std::uint32_t length) 
     ++refused_;
     return std::nullopt;
   }
+  std::set<SampleId> gone;  // several slots may have been one sample's
   for (const Slot& slot : leaving) {
     note(disk_format::RecordKind::kRemove, slot);
-    if (states_.get(value(slot.id)).first == kNoSlot) ++evictions_;
+    if (states_.get(value(slot.id)).first == kNoSlot) gone.insert(slot.id);
   }
+  evictions_ += gone.size();
   ++planned_;
   return pool_.take(units);
 }

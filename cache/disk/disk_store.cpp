@@ -30,8 +30,9 @@ std::unique_ptr<BlockIo> or_best(std::unique_ptr<BlockIo> given, std::string& no
 bool use_direct(const DirectIo& direct, std::uint32_t unit_bytes, std::string& notice) {
   if (!direct.why_not.empty()) return false;
   if (unit_bytes % direct.unit_bytes == 0) return true;
-  notice += (notice.empty() ? "" : "; ") + std::string("O_DIRECT needs ") + std::to_string(direct.unit_bytes) +
-            " bytes at a time here, and this tier was made with " + std::to_string(unit_bytes);
+  notice += (notice.empty() ? "" : "; ") + std::string("O_DIRECT needs ") +
+            std::to_string(direct.unit_bytes) + " bytes at a time here, and this tier was made with " +
+            std::to_string(unit_bytes);
   return false;
 }
 

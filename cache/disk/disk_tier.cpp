@@ -26,7 +26,8 @@ DiskTier::DiskTier(DiskOptions options)
       retry_writing_after_(options.retry_writing_after),
       now_(std::move(options.now)),
       store_(options.store, std::move(options.io)),
-      ledger_({std::move(options.eviction), std::move(options.admission)}, store_.index.geometry(), budget_bytes_) {
+      ledger_({std::move(options.eviction), std::move(options.admission)}, store_.index.geometry(),
+              budget_bytes_) {
   std::uint64_t senseless = 0;
   const IndexFile::Replayed replayed = store_.index.replay(
       [&](const disk_format::IndexRecord& record) { senseless += ledger_.replay(record) ? 0 : 1; });
@@ -234,7 +235,8 @@ DiskCounts DiskTier::counts() const {
 
 void DiskTier::flush() {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock, [this] { return stopping_ || (queue_.empty() && !working_ && ledger_.pending_records() == 0); });
+  idle_.wait(lock,
+             [this] { return stopping_ || (queue_.empty() && !working_ && ledger_.pending_records() == 0); });
 }
 
 }  // namespace winnow

@@ -113,10 +113,11 @@ class DiskTier final : public ByteTier {
     Bytes bytes;
   };
   std::optional<Found> find_chunk(const FileRef& file, const DiskKey& key, std::uint32_t chunk) const;  // with mutex_ held
-  bool read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots, std::vector<Bytes>& bodies);
+  bool read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots,
+                  std::vector<Bytes>& bodies);
   void forget_torn(const Slot& slot);
 
-  void write_queued();  // the thread
+  void write_queued();               // the thread
   std::vector<Queued> next_batch();  // with mutex_ held
   void write_batch(std::vector<Queued> batch);
   bool make_space(std::uint64_t bytes);

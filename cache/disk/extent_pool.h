@@ -3,8 +3,8 @@
 // holes. Not thread-safe.
 #pragma once
 
-#include <cstdint>
 #include <array>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -50,8 +50,8 @@ class ExtentPool {
   void take_at(std::uint32_t first, std::uint32_t units);
 
   const std::uint32_t slab_units_;
-  std::map<std::uint32_t, std::uint32_t> by_place_;                // first, units
-  std::set<std::pair<std::uint32_t, std::uint32_t>> by_size_;      // units, first
+  std::map<std::uint32_t, std::uint32_t> by_place_;            // first, units
+  std::set<std::pair<std::uint32_t, std::uint32_t>> by_size_;  // units, first
   std::uint64_t free_units_ = 0;
 };
 

@@ -32,7 +32,8 @@ IndexHeader make_header(const std::string& identity, IndexFile::Geometry geometr
                      .identity_high = hash.high64,
                      .slab_bytes = geometry.slab_bytes,
                      .identity = {}};
-  std::copy_n(identity.begin(), std::min(identity.size(), header.identity.size() - 1), header.identity.begin());
+  std::copy_n(identity.begin(), std::min(identity.size(), header.identity.size() - 1),
+              header.identity.begin());
   header.checksum = checksum_of(header);
   return header;
 }
@@ -78,8 +79,9 @@ bool IndexFile::read_header(const std::string& source_identity) {
     return false;
   }
   if (found.format != disk_format::kDiskFormat) {
-    throw StartupError("disk tier " + folder_ + " has format " + std::to_string(found.format) + ", this winnow reads " +
-                       std::to_string(disk_format::kDiskFormat) + "; remove the folder or give another --disk-dir");
+    throw StartupError("disk tier " + folder_ + " has format " + std::to_string(found.format) +
+                       ", this winnow reads " + std::to_string(disk_format::kDiskFormat) +
+                       "; remove the folder or give another --disk-dir");
   }
   const IndexHeader ours = make_header(source_identity, {});
   if (found.identity_low != ours.identity_low || found.identity_high != ours.identity_high) {
@@ -89,8 +91,8 @@ bool IndexFile::read_header(const std::string& source_identity) {
   }
   const bool known_unit = found.unit_bytes == 512 || found.unit_bytes == 4096;
   if (!known_unit || found.slab_bytes == 0 || found.slab_bytes % found.unit_bytes != 0) {
-    throw StartupError("disk tier " + folder_ + " has slabs of " + std::to_string(found.slab_bytes) + " bytes in units of " +
-                       std::to_string(found.unit_bytes) +
+    throw StartupError("disk tier " + folder_ + " has slabs of " + std::to_string(found.slab_bytes) +
+                       " bytes in units of " + std::to_string(found.unit_bytes) +
                        ", which this winnow cannot use; remove the folder or give another --disk-dir");
   }
   header_ = found;

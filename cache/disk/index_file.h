@@ -39,7 +39,9 @@ class IndexFile {
 
   Geometry geometry() const { return {header_.unit_bytes, header_.slab_bytes}; }
   std::uint64_t records() const { return records_; }
-  std::uint64_t bytes() const { return sizeof(disk_format::IndexHeader) + records_ * sizeof(disk_format::IndexRecord); }
+  std::uint64_t bytes() const {
+    return sizeof(disk_format::IndexHeader) + records_ * sizeof(disk_format::IndexRecord);
+  }
   static bool good(const disk_format::IndexRecord& record);
   static void seal(disk_format::IndexRecord& record);
 

@@ -41,7 +41,8 @@ SlabFiles::SlabFiles(BlockIo& io, std::string folder, IndexFile::Geometry geomet
     unsigned number = 0;
     int length = 0;
     const std::string name = entry.path().filename().string();
-    if (sscanf(name.c_str(), "slab-%6u%n", &number, &length) != 1 || name.size() != 11 || length != 11) continue;
+    if (sscanf(name.c_str(), "slab-%6u%n", &number, &length) != 1 || name.size() != 11 || length != 11)
+      continue;
     there = std::max<std::size_t>(there, number + 1);
   }
   const std::uint64_t wanted = (max_bytes + geometry.slab_bytes - 1) / geometry.slab_bytes;
@@ -62,7 +63,8 @@ std::string SlabFiles::path(std::size_t number) const {
 }
 
 void SlabFiles::open_slab(std::size_t number) {
-  FileDescriptor fd(open(path(number).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (direct_ ? O_DIRECT : 0), 0600));
+  FileDescriptor fd(
+      open(path(number).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | (direct_ ? O_DIRECT : 0), 0600));
   if (!fd) {
     throw StartupError(path(number) + " cannot be opened: " + errno_text(errno) +
                        "; mend that or give another --disk-dir");
@@ -86,7 +88,8 @@ Result<Region> SlabFiles::grow(std::uint64_t max_bytes) {
   wanted = std::min(wanted, slab_units_ - slab.units);
   const std::uint64_t from = std::uint64_t{slab.units} * unit_bytes_;
   if (auto grown = io_.allocate(slab.fd.get(), from, std::uint64_t{wanted} * unit_bytes_); !grown) {
-    (void)!ftruncate(slab.fd.get(), static_cast<off_t>(from));  // what was had of it counts against the budget
+    (void)!ftruncate(slab.fd.get(),
+                     static_cast<off_t>(from));  // what was had of it counts against the budget
     return grown.error();
   }
   const Region region{static_cast<std::uint32_t>(number * slab_units_ + slab.units), wanted};
@@ -105,7 +108,8 @@ void SlabFiles::shrink(std::uint64_t max_bytes) {
   while (!slabs_.empty() && bytes() > max_bytes) {
     const std::size_t last = slabs_.size() - 1;
     const std::uint64_t excess = (bytes() - max_bytes + unit_bytes_ - 1) / unit_bytes_;
-    cut(last, slabs_[last].units - static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, slabs_[last].units)));
+    cut(last,
+        slabs_[last].units - static_cast<std::uint32_t>(std::min<std::uint64_t>(excess, slabs_[last].units)));
     if (slabs_[last].units == 0) slabs_.pop_back();
   }
 }
@@ -120,7 +124,8 @@ std::vector<Region> SlabFiles::regions() const {
 
 bool SlabFiles::holds(const Extent& extent) const {
   const std::size_t number = extent.first / slab_units_;
-  return number < slabs_.size() && std::uint64_t{extent.first % slab_units_} + extent.units <= slabs_[number].units;
+  return number < slabs_.size() &&
+         std::uint64_t{extent.first % slab_units_} + extent.units <= slabs_[number].units;
 }
 
 std::uint64_t SlabFiles::bytes() const {
@@ -134,7 +139,8 @@ void SlabFiles::place(const Extents& extents, std::byte* memory, std::vector<IoP
     if (extent.units == 0) continue;
     const std::size_t size = std::size_t{extent.units} * unit_bytes_;
     const Slab& slab = slabs_[extent.first / slab_units_];
-    pieces.push_back({slab.fd.get(), std::uint64_t{extent.first % slab_units_} * unit_bytes_, {memory, size}});
+    pieces.push_back(
+        {slab.fd.get(), std::uint64_t{extent.first % slab_units_} * unit_bytes_, {memory, size}});
     memory += size;
   }
 }

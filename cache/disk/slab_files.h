@@ -24,10 +24,12 @@ DirectIo probe_direct_io(const std::string& folder);
 class SlabFiles {
  public:
   // Opens what is there, up to `max_bytes` of it. Throws StartupError.
-  SlabFiles(BlockIo& io, std::string folder, IndexFile::Geometry geometry, std::uint64_t max_bytes, bool direct);
+  SlabFiles(BlockIo& io, std::string folder, IndexFile::Geometry geometry, std::uint64_t max_bytes,
+            bool direct);
 
-  Result<Region> grow(std::uint64_t max_bytes);  // the new space, at most so much; none if there is no slab left
-  void shrink(std::uint64_t max_bytes);          // cuts from the end until no more is left
+  Result<Region> grow(
+      std::uint64_t max_bytes);          // the new space, at most so much; none if there is no slab left
+  void shrink(std::uint64_t max_bytes);  // cuts from the end until no more is left
 
   std::uint32_t slab_units() const { return slab_units_; }
   std::vector<Region> regions() const;

@@ -57,7 +57,8 @@ std::vector<FileRef> make_files(std::size_t count, std::uint64_t smallest, std::
   std::vector<FileRef> files;
   for (std::size_t i = 1; i <= count; ++i) {
     const std::uint64_t size = smallest + random() % (largest - smallest + 1);
-    files.push_back({SampleId{i}, "train/class" + std::to_string(i % 100) + "/" + std::to_string(i) + ".jpg",
+    files.push_back({SampleId{i},
+                     "train/class" + std::to_string(i % 100) + "/" + std::to_string(i) + ".jpg",
                      {.tag = i, .device = 1, .size = size, .mtime = {1, 0}, .ctime = {1, 0}}});
   }
   return files;
@@ -74,8 +75,8 @@ void over_threads(unsigned threads, std::size_t count, const std::function<void(
 }
 
 void write_plain(const std::string& path, const Bytes& bytes) {
-  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(bytes.span().data()),
-                                              static_cast<std::streamsize>(bytes.size()));
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(bytes.span().data()), static_cast<std::streamsize>(bytes.size()));
 }
 
 void read_plain_direct(const std::string& path) {
@@ -115,8 +116,9 @@ void measure_transfer(const std::string& folder, std::size_t count, unsigned thr
   for (std::size_t i = 0; i < count; ++i) order[i] = i;
   std::shuffle(order.begin(), order.end(), random);
   for (int round = 0; round < 2; ++round) {
-    tell("read plain files, O_DIRECT, shuffled",
-         seconds_of([&] { over_threads(threads, count, [&](std::size_t i) { read_plain_direct(plain(order[i])); }); }),
+    tell("read plain files, O_DIRECT, shuffled", seconds_of([&] {
+           over_threads(threads, count, [&](std::size_t i) { read_plain_direct(plain(order[i])); });
+         }),
          count, bytes);
     tell("read from the tier, shuffled", seconds_of([&] {
            over_threads(threads, count, [&](std::size_t i) {
@@ -132,6 +134,25 @@ void measure_transfer(const std::string& folder, std::size_t count, unsigned thr
          static_cast<double>(counts.bytes_on_disk) / 1e6, memory_kib() / 1024);
 }
 
+// A full tier: for every sample that comes, others leave, and it goes where they were.
+void measure_churn(const std::string& folder, std::size_t count) {
+  const std::vector<FileRef> files = make_files(count, 20'000, 110'000);
+  const std::shared_ptr<std::byte[]> data(new std::byte[110'000]());
+  std::uint64_t bytes = 0;
+  for (const FileRef& file : files) bytes += file.version.size;
+  DiskTier tier(options_for(folder + "/full", bytes / 4));
+  const auto write_some = [&](std::size_t from, std::size_t to) {
+    for (std::size_t i = from; i < to; ++i) {
+      tier.write(files[i], 0, {data, files[i].version.size});
+      tier.touch(files[i * 7919 % to].id);  // so that those who leave do not lie side by side
+      if (tier.counts().queued_bytes > (32u << 20)) tier.flush();
+    }
+    tier.flush();
+  };
+  write_some(0, count / 2);
+  tell("write to a full tier", seconds_of([&] { write_some(count / 2, count); }), count / 2, bytes / 2);
+}
+
 void measure_start(const std::string& folder) {
   const std::vector<FileRef> files = make_files(200'000, 2'000, 3'000);
   const std::shared_ptr<std::byte[]> data(new std::byte[3'000]());
@@ -145,7 +166,8 @@ void measure_start(const std::string& folder) {
   }
   const std::size_t before = memory_kib();
   std::unique_ptr<DiskTier> tier;
-  const double start = seconds_of([&] { tier = std::make_unique<DiskTier>(options_for(folder + "/many", 2ull << 30)); });
+  const double start =
+      seconds_of([&] { tier = std::make_unique<DiskTier>(options_for(folder + "/many", 2ull << 30)); });
   const double adopt = seconds_of([&] {
     tier->adopt([&](const DiskTier::FileVisit& visit) {
       for (const FileRef& file : files) visit(file.id, file.path, file.version);
@@ -167,5 +189,6 @@ int main(int count, char** arguments) {
   const std::string folder = arguments[1];
   winnow::measure_transfer(folder, count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 8'000,
                            count > 3 ? static_cast<unsigned>(atoi(arguments[3])) : 4);
+  winnow::measure_churn(folder, count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 8'000);
   winnow::measure_start(folder);
 }

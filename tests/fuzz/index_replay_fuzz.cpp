@@ -33,7 +33,8 @@ struct Folder {
   std::string path;
   Folder() {
     const bool in_memory = std::filesystem::is_directory("/dev/shm");
-    path = in_memory ? "/dev/shm/winnow-fuzz-XXXXXX" : std::filesystem::temp_directory_path() / "winnow-fuzz-XXXXXX";
+    path = in_memory ? "/dev/shm/winnow-fuzz-XXXXXX"
+                     : std::filesystem::temp_directory_path() / "winnow-fuzz-XXXXXX";
     if (mkdtemp(path.data()) == nullptr) fail("no temporary folder");
   }
   ~Folder() { std::filesystem::remove_all(path); }
@@ -73,7 +74,8 @@ void use(std::uint64_t slab_bytes) {
   ledger.settle(slabs);
   std::uint64_t taken = 0;
   for (const IndexRecord& record : ledger.live_records()) {
-    for (const std::uint16_t units : record.units) taken += std::uint64_t{units} * index.geometry().unit_bytes;
+    for (const std::uint16_t units : record.units)
+      taken += std::uint64_t{units} * index.geometry().unit_bytes;
   }
   if (taken + ledger.free_bytes() != ledger.slab_bytes()) fail("space was lost or counted twice");
   if (ledger.slab_bytes() > slab_bytes) fail("more space than there are files");

@@ -62,7 +62,7 @@ TEST(Parameters, AnAggregateIsCheckedWithTheSameSentence) {
   EXPECT_EQ(refusal_of([] { table().check({.count = 9}); }), "count must be an integer in [1, 5], got 9");
 }
 
-TEST(Range, SaysItselfInWords) {
+TEST(Interval, SaysItselfInWords) {
   EXPECT_EQ(kFraction.text(), "in (0, 1]");
   EXPECT_EQ(kNotNegative.text(), "a finite number of at least 0");
   EXPECT_EQ(kFinite.text(), "a finite number");

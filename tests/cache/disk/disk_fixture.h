@@ -21,13 +21,15 @@
 namespace winnow {
 
 inline FileRef file_ref(std::uint64_t id, std::uint64_t size, std::int64_t second = 1) {
-  return {SampleId{id}, "class/" + std::to_string(id) + ".jpg",
+  return {SampleId{id},
+          "class/" + std::to_string(id) + ".jpg",
           {.tag = id * 7, .device = 3, .size = size, .mtime = {second, 5}, .ctime = {second, 6}}};
 }
 
 // The bytes of a file: they depend on path and version, so that no file could pass for another.
 inline Bytes content_of(const FileRef& file) {
-  const auto seed = static_cast<unsigned>(value(file.id) * 31 + static_cast<std::uint64_t>(file.version.mtime.seconds));
+  const auto seed =
+      static_cast<unsigned>(value(file.id) * 31 + static_cast<std::uint64_t>(file.version.mtime.seconds));
   const std::string text = pattern(file.version.size, seed);
   const std::shared_ptr<std::byte[]> data(new std::byte[text.size()]);
   std::memcpy(data.get(), text.data(), text.size());
@@ -48,7 +50,8 @@ inline std::uint64_t blocks_of(const std::string& folder) {
   return bytes;
 }
 
-inline DiskOptions disk_options(const std::string& folder, std::uint64_t budget, const std::string& policy = "lru") {
+inline DiskOptions disk_options(const std::string& folder, std::uint64_t budget,
+                                const std::string& policy = "lru") {
   DiskOptions options;
   options.store = {.directory = folder, .budget_bytes = budget, .source_identity = "source-1"};
   options.store.lock_patience = std::chrono::milliseconds(0);

@@ -26,8 +26,8 @@ std::vector<FileRef> files_of_a_round(unsigned seed) {
 }
 
 // Writes and removes without end, a byte down the pipe for each step.
-[[noreturn]] void write_until_killed(const std::string& folder, const std::vector<FileRef>& files, unsigned seed,
-                                     int pipe_end) {
+[[noreturn]] void write_until_killed(const std::string& folder, const std::vector<FileRef>& files,
+                                     unsigned seed, int pipe_end) {
   DiskOptions options = disk_options(folder, kBudget);
   options.store.lock_patience = std::chrono::seconds(10);
   DiskTier tier(std::move(options));

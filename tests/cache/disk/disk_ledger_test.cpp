@@ -15,19 +15,22 @@ constexpr std::uint64_t kMiB = 1 << 20;
 struct FullLedger {
   DiskLedger ledger;
   FullLedger(std::uint64_t bytes, std::uint32_t unit, const std::string& policy)
-      : ledger({make_eviction(policy, ""), make_admission(policy)}, {.unit_bytes = unit, .slab_bytes = 64 * kMiB}, bytes) {}
+      : ledger({make_eviction(policy, ""), make_admission(policy)},
+               {.unit_bytes = unit, .slab_bytes = 64 * kMiB}, bytes) {}
 
   // Slabs grow as the tier lets them, a little at a time.
   void grow(std::uint32_t unit) {
     if (ledger.largest_hole_bytes() >= 2 * kMiB) return;
     const std::uint64_t left_in_slab = 64 * kMiB - ledger.slab_bytes() % (64 * kMiB);
     const std::uint64_t step = std::min({ledger.room_to_grow(), 4 * kMiB, left_in_slab}) / unit;
-    ledger.add_space({static_cast<std::uint32_t>(ledger.slab_bytes() / unit), static_cast<std::uint32_t>(step)});
+    ledger.add_space(
+        {static_cast<std::uint32_t>(ledger.slab_bytes() / unit), static_cast<std::uint32_t>(step)});
   }
 };
 
 // The share of the budget that holds bytes of samples, after the cache was turned over several times.
-double share_used(std::uint32_t unit, std::uint32_t smallest, std::uint32_t largest, const std::string& policy) {
+double share_used(std::uint32_t unit, std::uint32_t smallest, std::uint32_t largest,
+                  const std::string& policy) {
   const std::uint64_t budget = 128 * kMiB;
   FullLedger full(budget, unit, policy);
   std::mt19937_64 random(3);
@@ -43,7 +46,8 @@ double share_used(std::uint32_t unit, std::uint32_t smallest, std::uint32_t larg
     full.ledger.take_records();
     written += length;
     if (written > 2 * budget && id % 100 == 0) {
-      lowest = std::min(lowest, static_cast<double>(full.ledger.stored_bytes()) / static_cast<double>(budget));
+      lowest =
+          std::min(lowest, static_cast<double>(full.ledger.stored_bytes()) / static_cast<double>(budget));
     }
   }
   return lowest;
@@ -62,13 +66,13 @@ TEST(DiskSpace, LittleIsLostToSlotsIndexAndHoles) {
     std::uint32_t smallest, largest;
     double least;
   };
-  for (const Case& sizes : {Case{16'385, 16'385, 0.95}, Case{20'000, 110'000, 0.97}, Case{100'000, 1'000'000, 0.97},
-                            Case{2'000, 6'000, 0.87}}) {
+  for (const Case& sizes : {Case{16'385, 16'385, 0.95}, Case{20'000, 110'000, 0.97},
+                            Case{100'000, 1'000'000, 0.97}, Case{2'000, 6'000, 0.87}}) {
     for (const char* policy : {"lru", "2-random"}) {
       for (const std::uint32_t unit : {512u, 4096u}) {
         const double share = share_used(unit, sizes.smallest, sizes.largest, policy);
-        printf("%7u to %7u bytes, units of %4u, %-8s: %.1f %% of the budget are samples' bytes\n", sizes.smallest,
-               sizes.largest, unit, policy, 100 * share);
+        printf("%7u to %7u bytes, units of %4u, %-8s: %.1f %% of the budget are samples' bytes\n",
+               sizes.smallest, sizes.largest, unit, policy, 100 * share);
         EXPECT_TRUE(unit != 512 || share > sizes.least) << share;
       }
     }

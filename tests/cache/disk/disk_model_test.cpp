@@ -23,17 +23,24 @@ class Model {
   void step() {
     FileRef& file = files_[random_() % files_.size()];
     switch (random_() % 40) {
-      case 0: return restart();
-      case 1: return adopt_all(*tier_, files_);
-      case 2: return change(file);
+      case 0:
+        return restart();
+      case 1:
+        return adopt_all(*tier_, files_);
+      case 2:
+        return change(file);
       case 3:
         tier_->remove(file);
         EXPECT_FALSE(tier_->contains(file));
         return;
-      case 4: return tier_->set_importance(file.id, static_cast<double>(random_() % 100) / 100);
-      case 5: return tier_->begin_epoch();
-      case 6: return tier_->flush();
-      default: return random_() % 2 == 0 ? read(file) : tier_->write(file, 0, content_of(file));
+      case 4:
+        return tier_->set_importance(file.id, static_cast<double>(random_() % 100) / 100);
+      case 5:
+        return tier_->begin_epoch();
+      case 6:
+        return tier_->flush();
+      default:
+        return random_() % 2 == 0 ? read(file) : tier_->write(file, 0, content_of(file));
     }
   }
 

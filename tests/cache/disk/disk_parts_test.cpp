@@ -72,7 +72,8 @@ TEST(ExtentPool, RandomTakingAndGivingNeverGivesAUnitTwice) {
           ASSERT_FALSE(used[unit]);
           used[unit] = true;
         }
-        ASSERT_TRUE(extent.units == 0 || extent.first / 256 == (extent.end() - 1) / 256) << "crosses a slab's end";
+        ASSERT_TRUE(extent.units == 0 || extent.first / 256 == (extent.end() - 1) / 256)
+            << "crosses a slab's end";
       }
       held.push_back(*taken);
     } else if (!held.empty()) {

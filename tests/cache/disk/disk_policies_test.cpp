@@ -136,7 +136,8 @@ TEST(DiskEviction, TheOrderOfStoringIsTheOrderOfLeavingAfterARestart) {
 TEST(DiskEviction, TheMoreImportantStay) {
   const TemporaryFolder folder;
   DiskTier tier(disk_options(folder.path(), kBudget, "importance"));
-  for (std::uint64_t id = 1; id <= 200; ++id) tier.set_importance(SampleId{id}, static_cast<double>(id % 10) / 10);
+  for (std::uint64_t id = 1; id <= 200; ++id)
+    tier.set_importance(SampleId{id}, static_cast<double>(id % 10) / 10);
   for (std::uint64_t id = 1; id <= 200; ++id) store(tier, file_ref(id, 100'000));
   for (std::uint64_t id = 1; id <= 200; ++id) {
     const bool held = tier.contains(file_ref(id, 100'000));
@@ -154,6 +155,15 @@ TEST(DiskEviction, WithNoneWhatDoesNotFitIsRefused) {
   EXPECT_TRUE(tier.contains(file_ref(1, 100'000)));
   EXPECT_FALSE(tier.contains(file_ref(100, 100'000)));
   EXPECT_EQ(tier.counts().refused + tier.counts().samples, 100u);
+}
+
+TEST(DiskEviction, ASampleOfSeveralChunksLeavesOnce) {
+  const TemporaryFolder folder;
+  DiskTier tier(disk_options(folder.path(), kBudget));
+  store(tier, file_ref(1, 2'100'000));
+  for (std::uint64_t id = 2; id <= 9; ++id) store(tier, file_ref(id, 1'000'000));
+  EXPECT_EQ(tier.stored_bytes(SampleId{1}), 0u);
+  EXPECT_EQ(tier.counts().samples + tier.counts().evictions, 9u);
 }
 
 TEST(DiskEviction, AFileLargerThanTheBudgetKeepsItsBeginning) {

@@ -45,8 +45,13 @@ TEST(DiskTier, AnyRangeOfAFileOfSeveralChunks) {
   store(tier, file);
   const std::string whole = text_of(content_of(file));
   const std::uint64_t chunk = disk_format::kChunkBytes;
-  for (const auto& [offset, size] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{
-           {0, 3'500'000}, {chunk - 1, 2}, {chunk, chunk}, {5, 3 * chunk}, {3'499'999, 1}, {3'000'000, 9'000'000}}) {
+  for (const auto& [offset, size] :
+       std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 3'500'000},
+                                                            {chunk - 1, 2},
+                                                            {chunk, chunk},
+                                                            {5, 3 * chunk},
+                                                            {3'499'999, 1},
+                                                            {3'000'000, 9'000'000}}) {
     const auto bytes = tier.read(file, offset, size);
     ASSERT_TRUE(bytes) << offset;
     EXPECT_EQ(text_of(*bytes), whole.substr(offset, size)) << offset;
@@ -182,8 +187,9 @@ TEST(DiskTier, ADirectoryBelongsToOneSource) {
   DiskOptions other = disk_options(folder.path(), kBudget);
   other.store.source_identity = "source-2";
   EXPECT_EQ(startup_error([&] { DiskTier{std::move(other)}; }),
-            "disk tier " + folder.path() + " belongs to another source (source-1); give another --disk-dir, or remove the "
-            "folder to use it for this one");
+            "disk tier " + folder.path() +
+                " belongs to another source (source-1); give another --disk-dir, or remove the "
+                "folder to use it for this one");
 }
 
 TEST(DiskTier, RefusesWhatItCannotUseWithASentence) {
@@ -193,10 +199,13 @@ TEST(DiskTier, RefusesWhatItCannotUseWithASentence) {
   EXPECT_EQ(startup_error([&] { DiskTier(disk_options("", kBudget)); }),
             "--disk needs a place: give --disk-dir");
   folder.file("plain", "x");
-  EXPECT_NE(startup_error([&] { DiskTier(disk_options(folder / "plain", kBudget)); }).find("cannot be written"),
-            std::string::npos);
+  EXPECT_NE(
+      startup_error([&] { DiskTier(disk_options(folder / "plain", kBudget)); }).find("cannot be written"),
+      std::string::npos);
   folder.file("mine/index", std::string(600, 'x'));
-  EXPECT_NE(startup_error([&] { DiskTier(disk_options(folder / "mine", kBudget)); }).find("is not a winnow disk tier's"),
+  EXPECT_NE(startup_error([&] {
+              DiskTier(disk_options(folder / "mine", kBudget));
+            }).find("is not a winnow disk tier's"),
             std::string::npos);
   EXPECT_EQ(folder.content("mine/index"), std::string(600, 'x')) << "another's file was touched";
 }
