@@ -46,7 +46,7 @@ void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
   const FlightPtr flight = flights_.board(file, asked, wanted, Clock::now(), std::move(waiter));
   if (!flight) return;
   const bool taken =
-      pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { fetch(flight); });
+      pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { (void)fetch(flight); });
   if (!taken) flights_.land(flight, errno_error(EIO));
 }
 

@@ -66,7 +66,9 @@ void Residency::begin_epoch() {
 bool Residency::has_room_ahead(std::uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   if (by_epoch_ == nullptr) return total_pages_ * kPage + bytes <= budget_bytes_;
-  return ahead_pages_ * kPage + bytes <= budget_bytes_ / 4 * 3;
+  // Pages of files being read must not be dropped for them, or they are read twice.
+  const std::uint64_t kept_for_readers = std::max(budget_bytes_ / 4, kLeastForReaders);
+  return ahead_pages_ * kPage + bytes + kept_for_readers <= budget_bytes_;
 }
 
 void Residency::correct(SampleId id, std::uint64_t bytes) {

@@ -18,7 +18,7 @@
 #include "fs/survival.h"
 #include "fs/test_hooks.h"
 #include "fs/version.h"
-#include "policy/lru.h"
+#include "policy/registry.h"
 
 namespace winnow {
 
@@ -33,6 +33,7 @@ constexpr std::size_t kAuditSamples = 512;
 constexpr int kAuditRounds = 64;
 constexpr double kOftenWrong = 0.25;
 constexpr auto kRetryUnmountFor = 2s;
+constexpr auto kSharesAfter = 2s;
 
 bool is_half_full(const Residency& residency) {
   return residency.total_bytes() > residency.budget_bytes() / 2;
@@ -91,12 +92,14 @@ void Daemon::start_serving() {
       std::make_unique<WorkerPool>(WorkerPool::Options{.name = "winnow-notify", .max_threads = 2});
   kernel_ = std::make_unique<FuseKernelCache>(device);
   pages_ = std::make_unique<PageTier>(*kernel_, *snapshots_, *notifications_, options_.memory_bytes,
-                                      std::make_unique<Lru>(), page_counts_);
+                                      make_eviction(options_.policy, ""), page_counts_);
   if (inheritance_.succeeds) pages_->assume_all_served();
   PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
-  reads_ = std::make_unique<ReadPath>(*source_, *snapshots_, *kernel_, *notifications_, pages,
+  tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_);
+  reads_ = std::make_unique<ReadPath>(*source_, tiers_->near(), *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
   filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
+  start_prefetch(pages);
   filesystem_->generated().add("status.json", [this] { return to_json(gather()); });
   filesystem_->generated().add("metrics", [this] { return to_metrics(gather()); });
   device_ = std::make_unique<FuseDevice>(std::move(inheritance_.device), *filesystem_, options_.page_cache,
@@ -111,6 +114,24 @@ void Daemon::start_serving() {
     session_->wait();
     eventfd_write(ended_.get(), 1);
   });
+}
+
+void Daemon::start_prefetch(PageTier* pages) {
+  // A kernel that was given names by an earlier worker knows them still.
+  tiers_->attach(pages, *reads_, [this](NodeId id) { return inheritance_.succeeds || filesystem_->kernel_knows(id); });
+  const bool tracked = options_.track != TrackMode::kOff;
+  prefetch_ = std::make_unique<Prefetch>(
+      Prefetch::Options{.at_once = options_.prefetch, .window_bytes = tiers_->window_bytes(), .tracked = tracked},
+      *snapshots_, *tiers_);
+  pages_->push_ahead(tracked || tiers_->disk() == nullptr);
+  warm_ = std::make_unique<Warm>(*snapshots_, *tiers_, *source_, options_.mountpoint);
+  filesystem_->on_access(
+      [this](NodeId id, int pid) {
+        const auto node = snapshots_->tree()->find(id);
+        if (node) tiers_->note_open(sample_of(id), node->stat.version.size);
+        prefetch_->on_open(id, pid);
+      },
+      [this](NodeId id) { prefetch_->on_miss(id); });
 }
 
 void Daemon::check_answers() const {
@@ -130,7 +151,7 @@ void Daemon::start_tracking() {
   if (track_in_force_ == TrackMode::kOpen || options_.track == TrackMode::kOff) return;
   std::string why;
   auto tracker = AccessTracker::start(
-      options_.mountpoint, [this](NodeId id, int) { filesystem_->note_open(id); }, why);
+      options_.mountpoint, [this](NodeId id, int pid) { filesystem_->note_open(id, pid); }, why);
   if (!tracker && options_.track == TrackMode::kFanotify) {
     throw StartupError("--track fanotify is not possible here (" + why +
                        "); it needs CAP_SYS_ADMIN, or use --track open");
@@ -191,33 +212,12 @@ void Daemon::unmount(UnmountKind kind) {
   if (error != 0) throw StartupError("unmounting " + options_.mountpoint + " failed: " + errno_text(error));
 }
 
-nlohmann::json Daemon::control(const nlohmann::json& request) {
-  const std::string command = request.value("command", "");
-  if (command == "refresh") return refresh();
-  if (command == "invalidate" && test_hook("WINNOW_TEST_INVALIDATE") != nullptr) return invalidate(request);
-  if (command == "unmount") {
-    const std::string kind = request.value("kind", "plain");
-    unmount(kind == "lazy"    ? UnmountKind::kLazy
-            : kind == "force" ? UnmountKind::kForce
-                              : UnmountKind::kPlain);
-    return nlohmann::json::object();
-  }
-  throw StartupError("this daemon (" + std::string(kVersion) + ") does not know the command '" + command +
-                     "'");
-}
-
-// For tests only: a notification for a page that a READ may have locked.
-nlohmann::json Daemon::invalidate(const nlohmann::json& request) {
-  const NodeId node{request.value("node", std::uint64_t{0})};
-  notifications_->submit(WorkerPool::Urgency::kDemand, 0, [this, node] { kernel_->invalidate_node(node); });
-  return nlohmann::json::object();
-}
-
 nlohmann::json Daemon::refresh() {
   try {
     refresh_progress_.entries = 0;
     const KernelChanges changes = snapshots_->refresh(refresh_progress_);
     tell_kernel(changes);
+    tiers_->adopt();
     ++refreshes_;
     const auto tree = snapshots_->tree();
     const auto& header = tree->catalogue().header();
@@ -244,12 +244,16 @@ void Daemon::keep_house() {
   auto next_refresh =
       options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
   auto next_audit = Clock::now() + kAuditEvery;
+  tiers_->adopt();
+  take_up_hints();
+  prefetch_->wake();
   std::unique_lock lock(house_mutex_);
   while (
       !house_changed_.wait_until(lock, std::min(next_refresh, next_audit), [this] { return house_stop_; })) {
     lock.unlock();
     if (Clock::now() >= next_audit) {
       audit();
+      watch_disk();
       next_audit = Clock::now() + (is_half_full(pages_->residency()) ? kAuditEvery : kAuditSeldom);
     }
     if (Clock::now() >= next_refresh) {
@@ -270,6 +274,19 @@ void Daemon::audit() {
   }
 }
 
+// One line when the disk stops taking anything, and one when it does again.
+void Daemon::watch_disk() {
+  if (tiers_->disk() == nullptr) return;
+  const std::string trouble = tiers_->disk()->counts().why_not_writing;
+  if (trouble == disk_trouble_) return;
+  if (trouble.empty()) {
+    spdlog::info("the disk tier is written to again");
+  } else {
+    spdlog::warn("{}", trouble);
+  }
+  disk_trouble_ = trouble;
+}
+
 Daemon::~Daemon() {
   {
     const std::lock_guard lock(house_mutex_);
@@ -277,12 +294,14 @@ Daemon::~Daemon() {
   }
   house_changed_.notify_all();
   refresh_progress_.cancelled = true;
+  if (warm_) warm_->cancel();
   if (house_.joinable()) house_.join();
   control_.reset();
   {
     const std::lock_guard lock(tracking_mutex_);
     tracker_.reset();
   }
+  if (prefetch_) prefetch_->stop();
   if (kernel_) kernel_->pages().detach();
   if (reads_) reads_->stop();
   if (notifications_) notifications_->stop();
@@ -322,6 +341,12 @@ StatusFacts Daemon::gather() const {
   facts.resident_files = pages_->residency().samples();
   facts.resident_high_water_bytes = pages_->residency().high_water_bytes();
   facts.pages = pages_->counts();
+  facts.policy = options_.policy;
+  facts.disk_dir = options_.disk_dir;
+  if (tiers_->disk() != nullptr) facts.disk = tiers_->disk()->counts();
+  facts.shares = shares();
+  facts.prefetch = prefetch_->counts();
+  facts.warm = warm_->progress();
   {
     const std::lock_guard lock(tracking_mutex_);
     facts.track = to_string(track_in_force_);
@@ -338,6 +363,16 @@ StatusFacts Daemon::gather() const {
   facts.worker_bound_bytes = worker_bound_bytes(tree->catalogue().bytes());
   facts.daemon_cpu_seconds = own_cpu_seconds();
   return facts;
+}
+
+// Counting looks at every file; who asks often gets the same answer for a while.
+TierShares Daemon::shares() const {
+  const std::lock_guard lock(shares_mutex_);
+  if (Clock::now() - shares_at_ > kSharesAfter) {
+    shares_ = tiers_->shares();
+    shares_at_ = Clock::now();
+  }
+  return shares_;
 }
 
 }  // namespace winnow

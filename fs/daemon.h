@@ -25,6 +25,8 @@
 #include "fs/state_dir.h"
 #include "fs/status.h"
 #include "fs/survival_memory.h"
+#include "fs/tiers.h"
+#include "fs/warm.h"
 
 namespace winnow {
 
@@ -51,20 +53,30 @@ class Daemon {
 
  private:
   void start_serving();
+  void start_prefetch(PageTier* pages);
   void start_tracking();
   void check_answers() const;
   void widen_readahead() const;
 
+  // daemon_control.cpp: what commands ask for
   nlohmann::json control(const nlohmann::json& request);
+  nlohmann::json hint(const nlohmann::json& request);
+  nlohmann::json warm(const nlohmann::json& request);
+  std::size_t follow_order(const std::string& file);
+  std::size_t take_scores(const std::string& file);
+  void take_up_hints();
+
   nlohmann::json refresh();
   nlohmann::json invalidate(const nlohmann::json& request);
   void unmount(UnmountKind kind);
   void tell_kernel(const KernelChanges& changes);
   void keep_house();  // refreshes and audits, until told to stop
   void audit();
+  void watch_disk();
   void handle_signal();
   void end_by_force();
   StatusFacts gather() const;
+  TierShares shares() const;
 
   const MountOptions options_;
   const std::chrono::steady_clock::time_point started_at_ = std::chrono::steady_clock::now();
@@ -80,8 +92,11 @@ class Daemon {
   std::unique_ptr<WorkerPool> notifications_;
   std::unique_ptr<FuseKernelCache> kernel_;
   std::unique_ptr<PageTier> pages_;
+  std::unique_ptr<Tiers> tiers_;
   std::unique_ptr<ReadPath> reads_;
   std::unique_ptr<Filesystem> filesystem_;
+  std::unique_ptr<Prefetch> prefetch_;
+  std::unique_ptr<Warm> warm_;
   std::unique_ptr<FuseDevice> device_;
   std::unique_ptr<FuseSession> session_;
   mutable std::mutex tracking_mutex_;  // guards the three below, which requests read while they are set up
@@ -89,6 +104,11 @@ class Daemon {
   TrackMode track_in_force_ = TrackMode::kOff;
   std::string track_reason_;
   std::unique_ptr<ControlServer> control_;
+
+  std::string disk_trouble_;  // the house's: what was last said of the disk
+  mutable std::mutex shares_mutex_;  // guards the two below
+  mutable TierShares shares_;
+  mutable std::chrono::steady_clock::time_point shares_at_;
 
   std::atomic<std::uint64_t> refreshes_{0};
   std::atomic<std::uint64_t> refresh_failures_{0};

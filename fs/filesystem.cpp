@@ -142,9 +142,10 @@ void Filesystem::forget(NodeId id, std::uint64_t times) {
   if (lookups_.forget(id, times) && pages_ != nullptr) pages_->note_forgotten(id);
 }
 
-void Filesystem::note_open(NodeId id) {
+void Filesystem::note_open(NodeId id, int pid) {
   if (is_generated(id) || is_exact_folder(id)) return;
   opens_.fetch_add(1, std::memory_order_relaxed);
+  if (opened_) opened_(id, pid);
   if (pages_ != nullptr) pages_->note_open(id);
 }
 
@@ -158,6 +159,7 @@ void Filesystem::read(NodeId id, std::uint64_t offset, std::size_t size, BytesWa
   const auto node = tree->find(id);
   if (!node) return reads_.refuse_as_stale(tree->names_of_superseded(id), std::move(reply));
   if (!is_regular(node->stat)) return reply(errno_error(EISDIR));
+  if (missed_ && offset == 0) missed_(id);
   reads_.read(*tree, *node, offset, size, std::move(reply));
 }
 

@@ -50,7 +50,13 @@ class Filesystem {
 
   void read(NodeId id, std::uint64_t offset, std::size_t size, BytesWaiter reply);
   void forget(NodeId id, std::uint64_t times);
-  void note_open(NodeId id);  // somebody opened it
+  void note_open(NodeId id, int pid);  // somebody opened it; pid 0: not known who
+  // Who is told of every open, and of every READ of a file's beginning. Before the first request.
+  void on_access(std::function<void(NodeId, int pid)> opened, std::function<void(NodeId)> missed) {
+    opened_ = std::move(opened);
+    missed_ = std::move(missed);
+  }
+  bool kernel_knows(NodeId id) const { return lookups_.has(id); }
   Result<std::string> extended_attribute(NodeId id, std::string_view name);
 
   std::uint64_t opens() const { return opens_; }
@@ -69,6 +75,8 @@ class Filesystem {
   GeneratedFiles generated_;
   LookupCounts lookups_;
   std::atomic<std::uint64_t> opens_{0};
+  std::function<void(NodeId, int)> opened_;
+  std::function<void(NodeId)> missed_;
 };
 
 }  // namespace winnow

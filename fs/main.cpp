@@ -23,6 +23,8 @@ int run(std::vector<std::string> words) {
   winnow::add_unmount_command(app);
   winnow::add_status_command(app);
   winnow::add_refresh_command(app);
+  winnow::add_warm_command(app);
+  winnow::add_hint_command(app);
   winnow::add_select_command(app);
   winnow::add_upgrade_command(app);
   winnow::add_serve_command(app);

@@ -70,6 +70,28 @@ void add_memory(Page& page, const StatusFacts& facts) {
   page.counter(metrics::kDroppedFiles, static_cast<double>(facts.pages.dropped_files));
 }
 
+void add_disk(Page& page, const StatusFacts& facts) {
+  if (facts.disk.budget_bytes == 0) return;
+  page.gauge(metrics::kDiskBudget, static_cast<double>(facts.disk.budget_bytes));
+  page.gauge(metrics::kDiskBytes, static_cast<double>(facts.disk.bytes_on_disk));
+  page.gauge(metrics::kDiskFiles, static_cast<double>(facts.disk.samples));
+  page.counter(metrics::kDiskHits, static_cast<double>(facts.disk.hits));
+  page.counter(metrics::kDiskMisses, static_cast<double>(facts.disk.misses));
+  page.counter(metrics::kDiskEvictions, static_cast<double>(facts.disk.evictions));
+  page.counter(metrics::kDiskTorn, static_cast<double>(facts.disk.torn));
+  page.counter(metrics::kDiskDropped, static_cast<double>(facts.disk.dropped_writes));
+  page.gauge(metrics::kDiskWriting, facts.disk.writing ? 1 : 0);
+}
+
+void add_prefetch(Page& page, const StatusFacts& facts) {
+  page.gauge(metrics::kWhere, {"tier", "memory"}, static_cast<double>(facts.shares.memory_bytes));
+  page.gauge(metrics::kWhere, {"tier", "disk"}, static_cast<double>(facts.shares.disk_bytes));
+  page.gauge(metrics::kWhere, {"tier", "nowhere"}, static_cast<double>(facts.shares.nowhere_bytes));
+  page.counter(metrics::kPrefetched, static_cast<double>(facts.prefetch.fetched));
+  page.gauge(metrics::kAhead, static_cast<double>(facts.prefetch.ahead_bytes));
+  page.gauge(metrics::kPrefetchLimit, facts.prefetch.limit);
+}
+
 void add_reads(Page& page, const StatusFacts& facts) {
   page.counter(metrics::kOpens, static_cast<double>(facts.opens));
   page.counter(metrics::kLostEvents, static_cast<double>(facts.lost_events));
@@ -110,6 +132,8 @@ std::string to_metrics(const StatusFacts& facts) {
   Page page;
   add_snapshot(page, facts);
   add_memory(page, facts);
+  add_disk(page, facts);
+  add_prefetch(page, facts);
   add_reads(page, facts);
   add_daemon(page, facts);
   add_survival(page, facts);

@@ -32,6 +32,21 @@ inline constexpr Metric kPushedBytes{"winnow_pushed_bytes_total", "Bytes pushed 
 inline constexpr Metric kSkippedPushes{"winnow_skipped_pushes_total",
                                        "Pushes left out: unknown file or full queue."};
 inline constexpr Metric kDroppedFiles{"winnow_dropped_files_total", "Files dropped from the page cache."};
+inline constexpr Metric kDiskBudget{"winnow_disk_budget_bytes", "What --disk allows."};
+inline constexpr Metric kDiskBytes{"winnow_disk_bytes", "Bytes the disk tier takes up."};
+inline constexpr Metric kDiskFiles{"winnow_disk_files", "Files with bytes in the disk tier."};
+inline constexpr Metric kDiskHits{"winnow_disk_hits_total", "Reads answered from the disk tier."};
+inline constexpr Metric kDiskMisses{"winnow_disk_misses_total", "Reads the disk tier could not answer."};
+inline constexpr Metric kDiskEvictions{"winnow_disk_evictions_total", "Files that left the disk tier for others."};
+inline constexpr Metric kDiskTorn{"winnow_disk_torn_total", "Slots found torn or flipped: misses, never served."};
+inline constexpr Metric kDiskDropped{"winnow_disk_dropped_writes_total",
+                                     "Writes left out: full queue, or writing is off."};
+inline constexpr Metric kDiskWriting{"winnow_disk_writing", "1 while the disk tier takes writes, 0 when it is off."};
+inline constexpr Metric kWhere{"winnow_data_bytes",
+                               "Bytes of the data set; label tier: memory, disk, nowhere (in neither)."};
+inline constexpr Metric kPrefetched{"winnow_prefetched_files_total", "Files fetched ahead of their readers."};
+inline constexpr Metric kAhead{"winnow_ahead_bytes", "Bytes held for the epoch under way and not read yet."};
+inline constexpr Metric kPrefetchLimit{"winnow_prefetch_limit", "Prefetches that may be under way now."};
 inline constexpr Metric kOpens{"winnow_opens_total", "Opens observed; the kernel may merge some into one."};
 inline constexpr Metric kLostEvents{"winnow_lost_events_total", "Times the queue of opens overflowed."};
 inline constexpr Metric kMisses{"winnow_misses_total", "Files a reader waited for."};

@@ -187,6 +187,7 @@ void start_in_background(MountOptions& options) {
 // What the command line holds as text until the machine is known.
 struct MountWords {
   std::string memory = "25%";
+  std::string disk = "0";
   std::string refresh = "off";
   std::string source_timeout = "60s";
   std::string watchdog = "30s";
@@ -197,6 +198,7 @@ struct MountWords {
 
 void apply(const MountWords& words, MountOptions& options) {
   options.memory_bytes = parse_size(words.memory, machine_memory());
+  options.disk_bytes = parse_size(words.disk, 0);
   options.refresh = parse_duration(words.refresh);
   options.source_timeout = parse_duration(words.source_timeout);
   options.watchdog = parse_duration(words.watchdog);
@@ -222,6 +224,15 @@ CLI::Validator check(Parse parse, const std::string& kind) {
 
 CLI::Validator size_check() {
   return check([](const std::string& text) { parse_size(text, machine_memory()); }, "SIZE");
+}
+
+CLI::Validator disk_check() {
+  return check(
+      [](const std::string& text) {
+        if (text.ends_with('%')) throw std::invalid_argument("'" + text + "' is not a size of a disk; write 512M, 200G or 1T");
+        parse_size(text, 0);
+      },
+      "SIZE");
 }
 
 CLI::Validator duration_check() {
@@ -276,6 +287,21 @@ void add_mount_command(CLI::App& app) {
                    "What may be kept in the page cache: bytes (4G) or a share of RAM (25%)")
       ->envname("WINNOW_MEMORY")
       ->check(size_check())
+      ->capture_default_str();
+  command->add_option("--disk", words->disk, "What may be kept on a local disk, in bytes (200G); 0: nothing")
+      ->envname("WINNOW_DISK")
+      ->check(disk_check())
+      ->capture_default_str();
+  command->add_option("--disk-dir", options->disk_dir, "Where; default: in the state directory")
+      ->envname("WINNOW_DISK_DIR");
+  command->add_option("--policy", options->policy, "Who leaves a full cache: importance, lru, 2-random or none")
+      ->envname("WINNOW_POLICY")
+      ->check(CLI::IsMember({"importance", "lru", "2-random", "none"}))
+      ->capture_default_str();
+  command
+      ->add_option("--prefetch", options->prefetch, "Fetches at a time, ahead of readers; 0: none")
+      ->envname("WINNOW_PREFETCH")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   command->add_option("--track", words->track, "How opens are observed; fanotify needs root")
       ->envname("WINNOW_TRACK")

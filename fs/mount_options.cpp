@@ -52,6 +52,11 @@ void check_memory(std::uint64_t bytes) {
     throw StartupError("--memory must be at least 1M; to keep no pages, use --page-cache off");
 }
 
+void refuse_inside(const std::string& option, const std::string& path, const std::string& folder, const char* what) {
+  if (path == folder || path.starts_with(folder == "/" ? folder : folder + "/"))
+    throw StartupError(option + " " + path + " lies inside the " + what + "; choose another");
+}
+
 std::string resolve_source(const std::string& source) {
   char resolved[PATH_MAX];
   if (realpath(source.c_str(), resolved) != nullptr) return resolved;
@@ -65,6 +70,10 @@ void save(const MountOptions& options, const std::string& path) {
                          {"mountpoint", options.mountpoint},
                          {"state_dir", options.state_dir},
                          {"memory_bytes", options.memory_bytes},
+                         {"disk_bytes", options.disk_bytes},
+                         {"disk_dir", options.disk_dir},
+                         {"policy", options.policy},
+                         {"prefetch", options.prefetch},
                          {"track", to_string(options.track)},
                          {"refresh_ms", options.refresh.count()},
                          {"source_timeout_ms", options.source_timeout.count()},
@@ -88,7 +97,7 @@ void save(const MountOptions& options, const std::string& path) {
   if (options.ownership.gid) json["gid"] = *options.ownership.gid;
   CheckedFile file(path);
   // Paths may hold any bytes, and must come back as they were: as numbers, since JSON holds only UTF-8.
-  for (const char* key : {"source", "mountpoint", "state_dir"}) {
+  for (const char* key : {"source", "mountpoint", "state_dir", "disk_dir"}) {
     const std::string text = json[key];
     json[key] = std::vector<unsigned char>(text.begin(), text.end());
   }
@@ -111,6 +120,10 @@ MountOptions load_mount_options(const std::string& path) {
   options.mountpoint = bytes("mountpoint");
   options.state_dir = bytes("state_dir");
   options.memory_bytes = json.value("memory_bytes", machine_memory() / 4);
+  options.disk_bytes = json.value("disk_bytes", std::uint64_t{0});
+  options.disk_dir = bytes("disk_dir");
+  options.policy = json.value("policy", "importance");
+  options.prefetch = json.value("prefetch", 32u);
   options.track = parse_track_mode(json.value("track", "auto"));
   options.refresh = std::chrono::milliseconds(json.value("refresh_ms", 0L));
   options.source_timeout = std::chrono::milliseconds(json.value("source_timeout_ms", 60'000L));
@@ -155,14 +168,15 @@ void validate(MountOptions& options) {
     options.state_dir = StateDir::default_path(options.source, options.mountpoint);
   options.state_dir = std::filesystem::absolute(options.state_dir).lexically_normal().string();
   while (options.state_dir.size() > 1 && options.state_dir.back() == '/') options.state_dir.pop_back();
-  const auto refuse_inside = [&](const std::string& folder, const char* what) {
-    if (options.state_dir == folder || options.state_dir.starts_with(folder == "/" ? folder : folder + "/")) {
-      throw StartupError("--state-dir " + options.state_dir + " lies inside the " + what +
-                         "; choose another");
-    }
-  };
-  refuse_inside(options.mountpoint, "mountpoint");
-  if (!in_s3) refuse_inside(options.source, "source");
+  if (options.disk_bytes > 0 && options.disk_dir.empty()) options.disk_dir = options.state_dir + "/disk";
+  if (!options.disk_dir.empty()) {
+    if (options.disk_bytes == 0) throw StartupError("--disk-dir needs --disk SIZE; say how much it may hold");
+    options.disk_dir = std::filesystem::absolute(options.disk_dir).lexically_normal().string();
+  }
+  for (const auto& [option, path] : {std::pair("--state-dir", options.state_dir), {"--disk-dir", options.disk_dir}}) {
+    refuse_inside(option, path, options.mountpoint, "mountpoint");
+    if (!in_s3) refuse_inside(option, path, options.source, "source");
+  }
 }
 
 }  // namespace winnow

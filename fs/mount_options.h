@@ -21,6 +21,10 @@ struct MountOptions {
   std::string mountpoint;
   std::string state_dir;  // empty: the default place
   std::uint64_t memory_bytes = 0;
+  std::uint64_t disk_bytes = 0;  // 0: no disk tier
+  std::string disk_dir;          // empty: in the state directory
+  std::string policy = "importance";
+  unsigned prefetch = 32;  // fetches ahead of their readers at a time; 0: none
   TrackMode track = TrackMode::kAuto;
   std::chrono::milliseconds refresh{0};  // zero: only when asked
   std::chrono::milliseconds source_timeout{60'000};

@@ -69,6 +69,7 @@ class Prefetch {
   void on_miss(NodeId id);  // a READ came; where opens are not seen, it tells how far a declared order was read
   // Follows this order until each of its samples was read, instead of what it would do by itself. An empty one ends it.
   void declare(std::vector<SampleId> order);
+  void wake() { changed_.notify_all(); }  // there may be room now
   void stop();  // begins nothing more; what is under way calls back until the read path has stopped
 
   PrefetchCounts counts() const;

@@ -30,6 +30,8 @@ class StateDir {
   std::string socket_path() const { return path_ + "/control"; }
   std::string holder_socket_path() const { return path_ + "/holder"; }
   std::string skipped_path() const { return path_ + "/skipped"; }
+  std::string order_path() const { return path_ + "/order"; }
+  std::string scores_path() const { return path_ + "/scores"; }
   std::string options_path() const { return path_ + "/mount.json"; }
 
   int lock_fd() const { return lock_.get(); }

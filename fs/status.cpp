@@ -13,6 +13,67 @@ std::uint64_t hits(const StatusFacts& facts) {
   return facts.opens - std::min(facts.opens, facts.reads.misses);
 }
 
+nlohmann::json to_json(const WarmProgress& warm) {
+  return {{"running", warm.running},
+          {"files", warm.files},
+          {"bytes", warm.bytes},
+          {"done_files", warm.done_files},
+          {"done_bytes", warm.done_bytes},
+          {"fetched_files", warm.fetched_files},
+          {"failed_files", warm.failed_files},
+          {"wrong_files", warm.wrong_files},
+          {"full", warm.full}};
+}
+
+namespace {
+
+nlohmann::ordered_json to_json(const DiskCounts& disk, const std::string& folder) {
+  return {{"directory", folder},
+          {"budget_bytes", disk.budget_bytes},
+          {"bytes_on_disk", disk.bytes_on_disk},
+          {"high_water_bytes", disk.high_water_bytes},
+          {"files", disk.samples},
+          {"bytes", disk.bytes_stored},
+          {"hits", disk.hits},
+          {"misses", disk.misses},
+          {"writes", disk.writes},
+          {"evictions", disk.evictions},
+          {"refused", disk.refused},
+          {"dropped_writes", disk.dropped_writes},
+          {"torn", disk.torn},
+          {"bad_records", disk.bad_records},
+          {"read_errors", disk.read_errors},
+          {"write_errors", disk.write_errors},
+          {"outdated", disk.outdated},
+          {"queued_bytes", disk.queued_bytes},
+          {"writing", disk.writing},
+          {"why_not_writing", disk.why_not_writing},
+          {"io", disk.io_notice.empty() ? "io_uring" : disk.io_notice}};
+}
+
+nlohmann::ordered_json to_json(const TierShares& shares) {
+  return {{"memory", {{"files", shares.memory_files}, {"bytes", shares.memory_bytes}}},
+          {"disk", {{"files", shares.disk_files}, {"bytes", shares.disk_bytes}}},
+          {"nowhere", {{"files", shares.nowhere_files}, {"bytes", shares.nowhere_bytes}}}};
+}
+
+nlohmann::ordered_json to_json(const PrefetchCounts& prefetch) {
+  nlohmann::ordered_json jobs = nlohmann::ordered_json::array();
+  for (const auto& job : prefetch.jobs)
+    jobs.push_back({{"process_group", job.group}, {"epoch", job.epoch}, {"files_read", job.reads}});
+  return {{"fetched", prefetch.fetched},
+          {"failed", prefetch.failed},
+          {"ahead_files", prefetch.ahead_files},
+          {"ahead_bytes", prefetch.ahead_bytes},
+          {"planned_files", prefetch.planned},
+          {"at_once", prefetch.at_once},
+          {"limit", prefetch.limit},
+          {"declared_files_left", prefetch.declared},
+          {"jobs", jobs}};
+}
+
+}  // namespace
+
 std::string to_json(const StatusFacts& facts) {
   nlohmann::ordered_json requests = nlohmann::ordered_json::object();
   std::uint64_t total = 0;
@@ -53,6 +114,11 @@ std::string to_json(const StatusFacts& facts) {
         {"skipped_pushes", facts.pages.skipped_pushes},
         {"dropped_files", facts.pages.dropped_files},
         {"worker_bound_bytes", facts.worker_bound_bytes}}},
+      {"policy", facts.policy},
+      {"disk", facts.disk.budget_bytes > 0 ? to_json(facts.disk, facts.disk_dir) : nlohmann::ordered_json()},
+      {"where", to_json(facts.shares)},
+      {"prefetch", to_json(facts.prefetch)},
+      {"warm", nlohmann::ordered_json(to_json(facts.warm))},
       {"reads",
        {{"opens", facts.opens},
         {"hits", hits(facts)},
@@ -62,6 +128,7 @@ std::string to_json(const StatusFacts& facts) {
        {{"mode", facts.track}, {"reason", facts.track_reason}, {"lost_events", facts.lost_events}}},
       {"fetches",
        {{"total", facts.fetches.fetches},
+        {"prefetches", facts.fetches.prefetches},
         {"bytes", facts.fetches.bytes},
         {"in_flight", facts.fetches.in_flight},
         {"retries", facts.fetches.retries},

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,7 +13,10 @@
 #include "cache/fetcher.h"
 #include "cache/listing.h"
 #include "fs/page_tier.h"
+#include "fs/prefetch.h"
 #include "fs/read_path.h"
+#include "fs/tiers.h"
+#include "fs/warm.h"
 
 namespace winnow {
 
@@ -49,6 +53,13 @@ struct StatusFacts {
   std::uint64_t resident_high_water_bytes = 0;
   PageTierCounts pages;
 
+  std::string policy;
+  std::string disk_dir;
+  DiskCounts disk;  // no budget: there is no disk tier
+  TierShares shares;
+  PrefetchCounts prefetch;
+  WarmProgress warm;
+
   std::string track;  // what is in force: fanotify, open or off
   std::string track_reason;
   std::uint64_t opens = 0;
@@ -68,6 +79,7 @@ struct StatusFacts {
 std::uint64_t hits(const StatusFacts& facts);
 
 std::string to_json(const StatusFacts& facts);
+nlohmann::json to_json(const WarmProgress& warm);
 std::string to_metrics(const StatusFacts& facts);
 
 // What the worker itself may take, beside the page cache, over a catalogue of so many bytes: the bytes of

@@ -53,6 +53,45 @@ std::string left_out_line(const Json& json) {
   return text.str();
 }
 
+std::string disk_line(const Json& json) {
+  if (!json.contains("disk") || !json["disk"].is_object()) return "";
+  const auto used = number(json, "disk", "bytes_on_disk");
+  const auto budget = number(json, "disk", "budget_bytes");
+  std::string text = format_size(used) + " of " + format_size(budget) + " allowed (" + percent(used, budget) + "), " +
+                     std::to_string(number(json, "disk", "files")) + " files, " +
+                     std::to_string(number(json, "disk", "hits")) + " hits, " +
+                     std::to_string(number(json, "disk", "torn")) + " torn";
+  const std::string trouble = json["disk"].value("why_not_writing", "");
+  return trouble.empty() ? text : text + "; " + trouble;
+}
+
+// How much of the data set is held where.
+std::string where_line(const Json& json) {
+  if (!json.contains("where")) return "";
+  const auto all = number(json, "snapshot", "bytes");
+  std::string text;
+  for (const char* tier : {"memory", "disk", "nowhere"}) {
+    const auto bytes = json["where"][tier].value("bytes", std::uint64_t{0});
+    if (!text.empty()) text += ", ";
+    text += std::string(tier == std::string("nowhere") ? "in neither " : tier == std::string("disk") ? "on disk " : "in memory ") +
+            format_size(bytes) + " (" + percent(bytes, all) + ")";
+  }
+  return text;
+}
+
+std::string prefetch_line(const Json& json) {
+  if (!json.contains("prefetch")) return "";
+  std::string text = std::to_string(number(json, "prefetch", "fetched")) + " files fetched ahead, " +
+                     format_size(number(json, "prefetch", "ahead_bytes")) + " not read yet";
+  for (const auto& job : json["prefetch"]["jobs"]) {
+    text += "; group " + std::to_string(job.value("process_group", 0)) + " in epoch " +
+            std::to_string(job.value("epoch", 0)) + ", " + std::to_string(job.value("files_read", 0)) + " files read";
+  }
+  if (const auto left = number(json, "prefetch", "declared_files_left"); left > 0)
+    text += "; " + std::to_string(left) + " files left of a declared order";
+  return text;
+}
+
 std::string as_text(const Json& json) {
   std::ostringstream text;
   const auto line = [&](const char* name, const std::string& value) {
@@ -68,6 +107,9 @@ std::string as_text(const Json& json) {
   line("page cache", format_size(resident) + " in " +
                          std::to_string(number(json, "memory", "page_cache_files")) + " files, of " +
                          format_size(budget) + " allowed (" + percent(resident, budget) + ")");
+  line("disk", disk_line(json));
+  line("data set", where_line(json));
+  line("prefetch", prefetch_line(json));
   line("opens", std::to_string(opens) + " seen (" + json["tracking"].value("mode", "") + "), " +
                     std::to_string(number(json, "reads", "hits")) + " hits (" +
                     percent(number(json, "reads", "hits"), opens) + "), " +
@@ -77,6 +119,10 @@ std::string as_text(const Json& json) {
                       std::to_string(number(json, "fetches", "total")) + " reads of the source, " +
                       std::to_string(number(json, "fetches", "in_flight")) + " under way, " +
                       std::to_string(number(json, "fetches", "failures")) + " failed");
+  if (json.value("warm", Json::object()).value("running", false)) {
+    line("warming", std::to_string(number(json, "warm", "done_files")) + " of " +
+                        std::to_string(number(json, "warm", "files")) + " files");
+  }
   line("requests", std::to_string(json.value("requests_total", std::uint64_t{0})) + " from the kernel");
   line("daemon", "process " + std::to_string(json.value("worker_pid", 0)) + " (holder " +
                      std::to_string(json.value("holder_pid", 0)) + ", " +

@@ -42,11 +42,13 @@ void Tiers::note_open(SampleId id, std::uint64_t size) {
 }
 
 void Tiers::adopt() {
-  if (!disk_) return;
   const auto tree = snapshots_.tree();
-  disk_->adopt([&](const DiskTier::FileVisit& visit) {
-    tree->each_file([&](const Node& file) { visit(sample_of(file.id), tree->path(file), file.stat.version); });
-  });
+  if (disk_) {
+    disk_->adopt([&](const DiskTier::FileVisit& visit) {
+      tree->each_file([&](const Node& file) { visit(sample_of(file.id), tree->path(file), file.stat.version); });
+    });
+  }
+  adopted_ = true;
 }
 
 void Tiers::set_importance(SampleId id, double importance) {
@@ -84,6 +86,7 @@ std::uint64_t Tiers::window_bytes() const {
 }
 
 bool Tiers::has_room_ahead(std::uint64_t bytes) const {
+  if (!adopted_) return false;
   if (!disk_) return pages_ != nullptr && pages_->residency().has_room_ahead(bytes);
   const DiskCounts counts = disk_->counts();
   if (!counts.writing) return false;

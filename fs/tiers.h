@@ -3,6 +3,7 @@
 // opening and adopt().
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -40,7 +41,7 @@ class Tiers final : public AheadStore {
   void attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)> kernel_knows);
 
   void note_open(SampleId id, std::uint64_t size);  // a reader opened it
-  void adopt();                                     // after start and after every refresh
+  void adopt();  // after start and after every refresh; until the first one, nothing is put there ahead
   void set_importance(SampleId id, double importance);
   std::uint64_t window_bytes() const;  // what may wait to be read
   TierShares shares() const;           // looks at every file
@@ -65,6 +66,7 @@ class Tiers final : public AheadStore {
   const std::uint64_t memory_bytes_;
   const bool by_epoch_;  // the policy lets read samples go before unread ones
   NoTier none_;
+  std::atomic<bool> adopted_{false};
   std::unique_ptr<DiskTier> disk_;
   PageTier* pages_ = nullptr;
   ReadPath* reads_ = nullptr;

@@ -56,6 +56,17 @@ std::uint64_t parse_size(std::string_view text, std::uint64_t whole) {
   return static_cast<std::uint64_t>(bytes);
 }
 
+double parse_fraction(std::string_view text) {
+  const auto quantity = split(text);
+  const double share = !quantity                ? -1
+                       : quantity->unit == "%"  ? quantity->amount / 100
+                       : quantity->unit.empty() ? quantity->amount
+                                                : -1;
+  if (share <= 0 || share > 1)
+    throw std::invalid_argument("'" + std::string(text) + "' is not a share; write 20% or 0.2, at most 100%");
+  return share;
+}
+
 std::chrono::milliseconds parse_duration(std::string_view text) {
   if (text == "off" || text == "0") return std::chrono::milliseconds(0);
   const auto quantity = split(text);

@@ -1,0 +1,341 @@
+"""Measures epochs over an S3 origin with 10 ms latency and 100 MB/s: direct reads, rclone mount, s3fs and Winnow, with a
+cache of all of the data and of a fifth of it. GETs are counted at the origin. Prints a table, and what was to be reached.
+
+For the fifth, readers drop each file's pages after reading it, for all alike: the data set is then larger than memory.
+Before a warm epoch of the whole, the machine's page cache is dropped, so that it comes from the disk."""
+import argparse
+import http.client
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+
+from mounts import CLEAN_ENVIRONMENT, Workspace, is_mounted, memory_of, wait_until
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+PROJECT = os.path.dirname(os.path.dirname(HERE))
+WINNOW = f"{PROJECT}/build/release/fs/winnow"
+ORIGIN = f"{PROJECT}/build/release/tests/support/winnow-test-origin"
+LATENCY_MS, BANDWIDTH = 10, 100_000_000
+WORKERS = 4
+KEY, SECRET = "bench", "secret"
+ENVIRONMENT = {**{name: text for name, text in CLEAN_ENVIRONMENT.items()
+                  if not name.lower().endswith("_proxy") and not name.startswith("AWS_")},
+               "AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
+
+
+class Origin:
+    def __init__(self, files, least, most):
+        self.process = subprocess.Popen(
+            [ORIGIN, "--anonymous", "--access-key", KEY, "--secret-key", SECRET, "--generate", str(files), str(least),
+             str(most), "1"], stdout=subprocess.PIPE, text=True)
+        self.port, self.control_port = map(int, self.process.stdout.readline().split())
+        self.endpoint = f"http://127.0.0.1:{self.port}"
+
+    def ask(self, path, body=None):
+        url = f"http://127.0.0.1:{self.control_port}{path}"
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        data = None if body is None else json.dumps(body).encode()
+        with opener.open(urllib.request.Request(url, data=data), timeout=30) as answer:
+            return json.loads(answer.read())
+
+    def gets(self):
+        return self.ask("/counts")["operations"].get("get", 0)
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Mount:
+    """One way to see the bucket as files; `start` mounts with an empty cache."""
+    name = ""
+
+    def __init__(self, space, origin, budget, tag):
+        self.path = space.folder(f"mnt-{tag}")
+        self.cache = space.folder(f"cache-{tag}")
+        self.origin, self.budget = origin, budget
+        self.process = None
+
+    def environment(self):
+        return {**ENVIRONMENT, "HOME": self.cache}
+
+    def wait(self):
+        if not wait_until(lambda: is_mounted(self.path), 30):
+            raise SystemExit(f"{self.name} did not mount")
+
+    def stop(self):
+        subprocess.run(["umount", self.path], check=False, capture_output=True)
+        if self.process is not None:
+            if not wait_until(lambda: self.process.poll() is not None, 10):
+                self.process.kill()
+            self.process.wait()
+
+    def pid(self):
+        return self.process.pid
+
+    def disk_bytes(self):
+        return sum(os.lstat(os.path.join(folder, name)).st_blocks * 512
+                   for folder, _, names in os.walk(self.cache) for name in names if not name.endswith(".log"))
+
+
+class Rclone(Mount):
+    name = "rclone"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["rclone", "mount", ":s3:data", self.path, "--s3-provider", "Other", "--s3-endpoint", self.origin.endpoint,
+             "--s3-env-auth", "--read-only", "--vfs-cache-mode", "full", "--vfs-cache-max-size", f"{self.budget}B",
+             "--vfs-cache-poll-interval", "1s", "--cache-dir", f"{self.cache}", "--dir-cache-time", "1h", "--no-modtime",
+             "--allow-other"], env=self.environment(), stderr=subprocess.DEVNULL)
+        self.wait()
+
+
+class S3fs(Mount):
+    name = "s3fs"
+
+    def start(self):
+        # It has no limit for its cache but the room it leaves on the disk.
+        cached = [] if self.budget is None else ["-o", f"use_cache={self.cache}"]
+        self.process = subprocess.Popen(
+            ["s3fs", "data", self.path, "-f", "-o", f"url={self.origin.endpoint}", "-o", "use_path_request_style", "-o",
+             "ro", "-o", "allow_other", "-o", "max_stat_cache_size=100000", "-o", "stat_cache_expire=3600", *cached],
+            env=self.environment(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.wait()
+
+
+class Winnow(Mount):
+    name = "winnow"
+    memory = 32 << 20
+
+    def start(self):
+        self.state = os.path.join(self.cache, "state")
+        memory = min(self.memory, self.budget // 12) // 4096 * 4096
+        done = subprocess.run(
+            [WINNOW, "mount", "s3://data", self.path, "--s3-endpoint", self.origin.endpoint, "--state-dir", self.state,
+             "--memory", str(memory), "--disk", str(self.budget - memory)], env=self.environment(), capture_output=True,
+            text=True)
+        if done.returncode != 0:
+            raise SystemExit(done.stderr)
+
+    def status(self):
+        with open(f"{self.path}/.winnow/status.json") as file:
+            return json.load(file)
+
+    def stop(self):
+        subprocess.run([WINNOW, "unmount", self.path], env=self.environment(), check=False, capture_output=True)
+
+    def pid(self):
+        return self.status()["worker_pid"]
+
+    def disk_bytes(self):
+        folder = os.path.join(self.state, "disk")
+        return sum(os.lstat(os.path.join(folder, name)).st_blocks * 512 for name in os.listdir(folder))
+
+    def held_files(self):
+        time.sleep(2.5)  # what status tells of it is two seconds old at most
+        where = self.status()["where"]
+        return where["disk"]["files"]
+
+
+class Peak:
+    """The most of a number, looked at again and again while something runs."""
+
+    def __init__(self, look):
+        self.look, self.most, self.stopping = look, 0, threading.Event()
+
+    def __enter__(self):
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+        return self
+
+    def run(self):
+        while not self.stopping.wait(0.3):
+            try:
+                self.most = max(self.most, self.look())
+            except (OSError, KeyError, ValueError):
+                pass
+
+    def __exit__(self, *_):
+        self.stopping.set()
+        self.thread.join()
+
+
+def epoch(mount, listed, seed, compute, drop):
+    before = mount.origin.gets()
+    with Peak(mount.disk_bytes) as disk, Peak(lambda: memory_of(mount.pid())["peak_mb"]) as rss:
+        words = [sys.executable, f"{HERE}/remote_reader.py", listed, str(WORKERS), str(seed), str(compute), str(int(drop))]
+        out = subprocess.run(words, check=True, capture_output=True, text=True, start_new_session=True).stdout.split()
+    return {"seconds": float(out[0]), "bytes": int(out[1]), "gets": mount.origin.gets() - before,
+            "disk_mb": disk.most / 1e6, "rss_mb": rss.most}
+
+
+def list_files(mount, space, tag):
+    paths = sorted(os.path.join(folder, name) for folder, _, names in os.walk(mount.path) for name in names)
+    path = os.path.join(space.path, f"list-{tag}")
+    with open(path, "w") as file:
+        file.write("\n".join(paths))
+    return path, len(paths)
+
+
+def direct(origin, keys, compute):
+    """Four clients of the origin itself, with a connection each."""
+    began = time.monotonic()
+    shares = [keys[i::WORKERS] for i in range(WORKERS)]
+
+    def read(share):
+        line = http.client.HTTPConnection("127.0.0.1", origin.port)
+        for key in share:
+            line.request("GET", "/data/" + key)
+            line.getresponse().read()
+            if compute:
+                time.sleep(compute / 1000)
+    threads = [threading.Thread(target=read, args=(share,)) for share in shares]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return time.monotonic() - began
+
+
+def drop_caches():
+    os.sync()
+    with open("/proc/sys/vm/drop_caches", "w") as file:
+        file.write("3")
+
+
+def measure_mount(kind, space, origin, share, data_bytes, compute, tag):
+    """Cold, warm for a cache of everything; two epochs for a smaller one, the second after the first filled it."""
+    mount = kind(space, origin, int(data_bytes * share), tag)
+    rows = []
+    mount.start()
+    try:
+        listed, files = list_files(mount, space, tag)
+        whole = share >= 1
+        for number, name in enumerate(["cold", "warm"] if whole else ["first", "second", "third"]):
+            if number > 0:
+                drop_caches()
+            held = mount.held_files() if isinstance(mount, Winnow) else None
+            row = epoch(mount, listed, number + 1, compute, not whole)
+            rows.append({"what": kind.name, "cache": share, "epoch": name, "compute": compute, "files": files,
+                         "held_before": held, **row})
+            print("  ", describe(rows[-1]), file=sys.stderr)
+    finally:
+        mount.stop()
+        subprocess.run(["rm", "-rf", mount.cache], check=False)
+    return rows
+
+
+def describe(row):
+    held = "" if row["held_before"] is None else f", held {row['held_before']} before"
+    return (f"{row['what']} {row['cache']:.0%} {row['epoch']} compute {row['compute']} ms: {row['seconds']:.1f} s, "
+            f"{row['gets']} GETs{held}, disk {row['disk_mb']:.0f} MB, RSS {row['rss_mb']:.0f} MB")
+
+
+def find(rows, what, cache, epoch_name, compute):
+    return next((r for r in rows if (r["what"], r["cache"], r["epoch"], r["compute"]) == (what, cache, epoch_name, compute)),
+                None)
+
+
+def targets(rows, data_bytes, files, bound_s, budget_full, budget_part, share):
+    checked = []
+
+    def target(name, value, limit, at_least):
+        checked.append((name, value, limit, at_least, value >= limit if at_least else value <= limit))
+
+    for compute in sorted({row["compute"] for row in rows}):
+        ours = find(rows, "winnow", 1.0, "cold", compute)
+        warm = find(rows, "winnow", 1.0, "warm", compute)
+        if ours:
+            bound = max(bound_s, files * compute / 1000 / WORKERS)
+            target(f"cold, compute {compute}: x the bound of {bound:.1f} s", ours["seconds"] / bound, 1.25, False)
+        for peer in ("rclone", "s3fs"):
+            theirs, theirs_warm = find(rows, peer, 1.0, "cold", compute), find(rows, peer, 1.0, "warm", compute)
+            if ours and theirs and compute == 0:
+                target(f"cold: x {peer}", theirs["seconds"] / ours["seconds"], 6, True)
+                target(f"warm from disk: x {peer}", theirs_warm["seconds"] / warm["seconds"], 10, True)
+        part = find(rows, "winnow", share, "third", compute)
+        peers = [find(rows, peer, share, "third", compute) for peer in ("rclone", "s3fs")]
+        peers = [row["seconds"] for row in peers if row]
+        if part and peers:
+            target(f"{share:.0%} cache, compute {compute}: x the better of both", part["seconds"] / min(peers), 0.35, False)
+    for row in rows:
+        if row["what"] != "winnow":
+            continue
+        name = f"{row['cache']:.0%} {row['epoch']} compute {row['compute']}"
+        allowed = (1 - row["held_before"] / files) * files + 0.01 * files
+        target(f"{name}: GETs", row["gets"], allowed, False)
+        budget = budget_full if row["cache"] >= 1 else budget_part
+        target(f"{name}: disk MB", row["disk_mb"], budget / 1e6, False)
+        target(f"{name}: RSS MB", row["rss_mb"], 150, False)
+    return checked
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=8000)
+    parser.add_argument("--share", type=float, default=0.2, help="the smaller cache, of the data")
+    parser.add_argument("--only", default="direct,rclone,s3fs,winnow", help="rows to measure")
+    parser.add_argument("--compute", default="0,1", help="milliseconds a file, several by commas")
+    parser.add_argument("--caches", default="whole,part")
+    parser.add_argument("--work-dir", default=None, help="where to put caches; default: the system's temporary folder")
+    options = parser.parse_args()
+    only = options.only.split(",")
+    kinds = [kind for kind in (Rclone, S3fs, Winnow) if kind.name in only]
+    origin = Origin(options.files, 20_000, 110_000)
+    rows = []
+    try:
+        with Workspace(options.work_dir) as space:
+            data_bytes, bound_s = measure(options, only, kinds, space, origin, rows)
+    finally:
+        origin.close()
+    print_table(rows, data_bytes, bound_s, options.share)
+
+
+def measure(options, only, kinds, space, origin, rows):
+    listed = subprocess.run(
+        ["rclone", "lsf", "-R", "--files-only", ":s3:data", "--s3-provider", "Other", "--s3-endpoint", origin.endpoint,
+         "--s3-env-auth", "--format", "ps"], check=True, env=ENVIRONMENT, capture_output=True, text=True)
+    keys = listed.stdout.split()
+    data_bytes = sum(int(key.rpartition(";")[2]) for key in keys)
+    keys = [key.rpartition(";")[0] for key in keys]
+    origin.ask("/faults", {"latency_ms": LATENCY_MS, "bandwidth": BANDWIDTH})
+    bound_s = data_bytes / BANDWIDTH
+    for compute in map(float, options.compute.split(",")):
+        compute = int(compute) if compute == int(compute) else compute
+        if "direct" in only:
+            rows.append({"what": "direct", "cache": 0.0, "epoch": "each", "compute": compute, "files": len(keys),
+                         "seconds": direct(origin, keys, compute), "gets": len(keys), "disk_mb": 0, "rss_mb": 0,
+                         "held_before": None})
+            print("  ", describe(rows[-1]), file=sys.stderr)
+        for share in [s for s, word in ((1.0, "whole"), (options.share, "part")) if word in options.caches]:
+            for kind in kinds:
+                budget = share * 1.06 if share >= 1 else share  # all of it, with what its keeping costs
+                rows += [{**row, "cache": share} for row in measure_mount(
+                    kind, space, origin, budget, data_bytes, compute, f"{kind.name}-{compute}-{share}")]
+    return data_bytes, bound_s
+
+
+def print_table(rows, data_bytes, bound_s, share):
+    files = rows[0]["files"]
+    print(f"\n{files} files, {data_bytes / 1e6:.0f} MB; origin: {LATENCY_MS} ms, {BANDWIDTH / 1e6:.0f} MB/s: "
+          f"all of it takes {bound_s:.1f} s at least; {WORKERS} readers\n")
+    print("| | cache | epoch | compute | s | GETs | held before | disk MB | RSS MB |\n|---|---|---|---|---|---|---|---|---|")
+    for row in rows:
+        held = "-" if row["held_before"] is None else row["held_before"]
+        print(f"| {row['what']} | {row['cache']:.0%} | {row['epoch']} | {row['compute']} ms | {row['seconds']:.1f} | "
+              f"{row['gets']} | {held} | {row['disk_mb']:.0f} | {row['rss_mb']:.0f} |")
+    print("\n| target | measured | limit | |\n|---|---|---|---|")
+    missed = 0
+    for name, value, limit, at_least, reached in targets(rows, data_bytes, files, bound_s, data_bytes * 1.06,
+                                                         data_bytes * share, share):
+        missed += not reached
+        print(f"| {name} | {value:.2f} | {'>=' if at_least else '<='} {limit:.2f} | {'reached' if reached else 'MISSED'} |")
+    sys.exit(1 if missed else 0)
+
+
+if __name__ == "__main__":
+    main()
