@@ -38,7 +38,8 @@ bool is_passing(const std::error_code& error) {
 std::chrono::milliseconds BackOff::next() {
   thread_local std::minstd_rand random(std::random_device{}());
   const auto half = length_.count() / 2;
-  const std::chrono::milliseconds pause(half + static_cast<long>(random() % static_cast<unsigned long>(half + 1)));
+  const std::chrono::milliseconds pause(half +
+                                        static_cast<long>(random() % static_cast<unsigned long>(half + 1)));
   length_ = std::min(length_ * 2, kLongestPause);
   return pause;
 }

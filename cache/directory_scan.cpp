@@ -20,7 +20,6 @@ namespace winnow {
 
 namespace {
 
-
 struct CloseStream {
   void operator()(DIR* stream) const { closedir(stream); }
 };

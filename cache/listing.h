@@ -14,10 +14,10 @@ namespace winnow {
 
 // What a listing does not hold, counted by reason. The first four are a folder's, the rest a bucket's keys.
 struct LeftOut {
-  std::uint64_t special = 0;     // FIFOs, sockets, devices
-  std::uint64_t unreadable = 0;  // folders shown empty, or files that vanished or refused stat
-  std::uint64_t reserved = 0;    // the name .winnow in the root
-  std::uint64_t links = 0;       // followed symlinks that dangle, loop or leave the source
+  std::uint64_t special = 0;      // FIFOs, sockets, devices
+  std::uint64_t unreadable = 0;   // folders shown empty, or files that vanished or refused stat
+  std::uint64_t reserved = 0;     // the name .winnow in the root
+  std::uint64_t links = 0;        // followed symlinks that dangle, loop or leave the source
   std::uint64_t empty_names = 0;  // keys with a leading or a double slash
   std::uint64_t dot_names = 0;    // keys with a part "." or ".."
   std::uint64_t long_names = 0;   // keys with a part of more than 255 bytes
@@ -76,7 +76,8 @@ struct Listing {
     if (skipped.size() < kMaxSkippedNames) skipped.push_back({reason.name, std::move(name)});
   }
   void take_skips(Listing other) {
-    for (const LeftOutReason& reason : kLeftOutReasons) left_out.*reason.count += other.left_out.*reason.count;
+    for (const LeftOutReason& reason : kLeftOutReasons)
+      left_out.*reason.count += other.left_out.*reason.count;
     for (SkippedName& name : other.skipped)
       if (skipped.size() < kMaxSkippedNames) skipped.push_back(std::move(name));
   }

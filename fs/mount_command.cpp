@@ -251,10 +251,14 @@ CLI::Validator umask_check() {
 }
 
 void add_s3_options(CLI::App& command, s3::S3Options& options) {
-  command.add_option("--s3-endpoint", options.endpoint, "Address of an S3-compatible store: http(s)://HOST[:PORT]")
+  command
+      .add_option("--s3-endpoint", options.endpoint,
+                  "Address of an S3-compatible store: http(s)://HOST[:PORT]")
       ->envname("WINNOW_S3_ENDPOINT");
   command.add_option("--s3-region", options.region, "Region of the bucket")->envname("WINNOW_S3_REGION");
-  command.add_option("--s3-addressing", options.addressing, "Where the bucket's name goes: path, virtual or auto")
+  command
+      .add_option("--s3-addressing", options.addressing,
+                  "Where the bucket's name goes: path, virtual or auto")
       ->envname("WINNOW_S3_ADDRESSING")
       ->check(CLI::IsMember({"auto", "path", "virtual"}))
       ->capture_default_str();

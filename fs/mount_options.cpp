@@ -63,15 +63,23 @@ std::string resolve_source(const std::string& source) {
   throw StartupError("source " + source + ": " + errno_text(errno) + "; name a folder that exists");
 }
 
+// Paths may hold any bytes, and must come back as they were: as numbers, since JSON holds only UTF-8.
+std::vector<unsigned char> as_numbers(const std::string& path) { return {path.begin(), path.end()}; }
+
+std::string from_numbers(const nlohmann::json& json, const char* key) {
+  const auto found = json.value(key, std::vector<unsigned char>());
+  return {found.begin(), found.end()};
+}
+
 }  // namespace
 
 void save(const MountOptions& options, const std::string& path) {
-  nlohmann::json json = {{"source", options.source},
-                         {"mountpoint", options.mountpoint},
-                         {"state_dir", options.state_dir},
+  nlohmann::json json = {{"source", as_numbers(options.source)},
+                         {"mountpoint", as_numbers(options.mountpoint)},
+                         {"state_dir", as_numbers(options.state_dir)},
                          {"memory_bytes", options.memory_bytes},
                          {"disk_bytes", options.disk_bytes},
-                         {"disk_dir", options.disk_dir},
+                         {"disk_dir", as_numbers(options.disk_dir)},
                          {"policy", options.policy},
                          {"prefetch", options.prefetch},
                          {"track", to_string(options.track)},
@@ -91,16 +99,11 @@ void save(const MountOptions& options, const std::string& path) {
                            {"region", options.s3.region},
                            {"addressing", options.s3.addressing},
                            {"profile", options.s3.profile},
-                           {"ca_file", options.s3.ca_file},
+                           {"ca_file", as_numbers(options.s3.ca_file)},
                            {"anonymous", options.s3.anonymous}}}};
   if (options.ownership.uid) json["uid"] = *options.ownership.uid;
   if (options.ownership.gid) json["gid"] = *options.ownership.gid;
   CheckedFile file(path);
-  // Paths may hold any bytes, and must come back as they were: as numbers, since JSON holds only UTF-8.
-  for (const char* key : {"source", "mountpoint", "state_dir", "disk_dir"}) {
-    const std::string text = json[key];
-    json[key] = std::vector<unsigned char>(text.begin(), text.end());
-  }
   const std::string text = json.dump();
   file.write(text.data(), text.size());
   file.commit();
@@ -111,17 +114,13 @@ MountOptions load_mount_options(const std::string& path) {
   const auto json = nlohmann::json::parse(file, nullptr, false);
   if (!json.is_object())
     throw StartupError("state file " + path + " is missing or damaged; unmount and mount again");
-  const auto bytes = [&](const char* key) {
-    const auto found = json.value(key, std::vector<unsigned char>());
-    return std::string(found.begin(), found.end());
-  };
   MountOptions options;
-  options.source = bytes("source");
-  options.mountpoint = bytes("mountpoint");
-  options.state_dir = bytes("state_dir");
+  options.source = from_numbers(json, "source");
+  options.mountpoint = from_numbers(json, "mountpoint");
+  options.state_dir = from_numbers(json, "state_dir");
   options.memory_bytes = json.value("memory_bytes", machine_memory() / 4);
   options.disk_bytes = json.value("disk_bytes", std::uint64_t{0});
-  options.disk_dir = bytes("disk_dir");
+  options.disk_dir = from_numbers(json, "disk_dir");
   options.policy = json.value("policy", "importance");
   options.prefetch = json.value("prefetch", 32u);
   options.track = parse_track_mode(json.value("track", "auto"));
@@ -141,7 +140,7 @@ MountOptions load_mount_options(const std::string& path) {
   options.s3.region = s3.value("region", "");
   options.s3.addressing = s3.value("addressing", "auto");
   options.s3.profile = s3.value("profile", "");
-  options.s3.ca_file = s3.value("ca_file", "");
+  options.s3.ca_file = from_numbers(s3, "ca_file");
   options.s3.anonymous = s3.value("anonymous", false);
   if (json.contains("uid")) options.ownership.uid = json.value("uid", 0u);
   if (json.contains("gid")) options.ownership.gid = json.value("gid", 0u);

@@ -16,8 +16,8 @@ struct MountRequest {
 // Absolute and resolved, also when a dead mount covers it and it cannot be looked at.
 std::string resolve_mountpoint(const std::string& path);
 
-// Throws StartupError unless `mountpoint` is an empty folder without a mount on it, apart from `source` (empty: not
-// on this machine).
+// Throws StartupError unless `mountpoint` is an empty folder without a mount on it, apart from `source`
+// (empty: not on this machine).
 void check_mountpoint(const std::string& mountpoint, const std::string& source);
 
 // The FUSE device descriptor of a new mount. Throws StartupError.

@@ -1,5 +1,6 @@
-// The names a snapshot does not show, in a text file beside it: a count for each reason, then the names themselves,
-// as many as the listing kept. Written with the snapshot; a mount without the file has skipped nothing that is known.
+// The names a snapshot does not show, in a text file beside it: a count for each reason, then the names
+// themselves, as many as the listing kept. Written with the snapshot; a mount without the file has skipped
+// nothing that is known.
 #pragma once
 
 #include <string>

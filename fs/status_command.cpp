@@ -176,11 +176,13 @@ std::string show_skipped(const std::string& mountpoint, bool as_json) {
     text += reason + "\t" + name + "\n";
   }
   std::uint64_t left_out = 0;
-  for (const auto& [reason, count] : status["snapshot"]["left_out"].items()) left_out += count.get<std::uint64_t>();
+  for (const auto& [reason, count] : status["snapshot"]["left_out"].items())
+    left_out += count.get<std::uint64_t>();
   if (left_out > 0 && known == 0 && access(path.c_str(), R_OK) != 0)
     throw StartupError(path + " cannot be read: " + errno_text(errno) + "; ask as the user who mounted");
   if (as_json) return dump({{"left_out", status["snapshot"]["left_out"]}, {"names", names}});
-  if (left_out > known) text += "and " + std::to_string(left_out - known) + " more, which were only counted\n";
+  if (left_out > known)
+    text += "and " + std::to_string(left_out - known) + " more, which were only counted\n";
   return text.empty() ? "nothing was skipped\n" : text;
 }
 
@@ -210,7 +212,8 @@ void add_status_command(CLI::App& app) {
   command->add_flag("--watch", *again, "Show it again every second");
   command->add_flag("--restart", *restart, "Let a mount that gave up after too many deaths start again first")
       ->needs(where);
-  command->add_flag("--skipped", *skipped, "List the names of the source that the mount does not show")->needs(where);
+  command->add_flag("--skipped", *skipped, "List the names of the source that the mount does not show")
+      ->needs(where);
   command->callback([=] {
     if (*skipped) {
       std::cout << show_skipped(*mountpoint, *as_json) << std::flush;

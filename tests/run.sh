@@ -36,8 +36,9 @@ check release 1
 if ! $quick; then
   build asan all
   check asan 4
-  build tsan winnow slowfs cache_test fs_test
+  build tsan winnow slowfs cache_test fs_test s3_test
   build/tsan/tests/cache/cache_test --gtest_brief=1
+  build/tsan/tests/cache/s3/s3_test --gtest_brief=1
   build/tsan/tests/fs/fs_test --gtest_brief=1
   check tsan 8 -L concurrent
 fi

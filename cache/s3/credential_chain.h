@@ -1,6 +1,7 @@
-// The credentials in force: found in the first place that has any, kept, and renewed before they expire. A profile
-// that was asked for by name goes before the environment. get() blocks while they are first found or have expired;
-// while they merely come near their end, one caller renews them and the others go on. Thread-safe.
+// The credentials in force: found in the first place that has any, kept, and renewed before they expire. A
+// profile that was asked for by name goes before the environment. get() blocks while they are first found or
+// have expired; while they merely come near their end, one caller renews them and the others go on.
+// Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +19,8 @@ class CredentialChain {
   using Find = std::function<Credentials()>;  // throws StartupError
   using Now = std::function<std::time_t()>;
 
-  explicit CredentialChain(Find find, Now now = [] { return std::time(nullptr); })
+  explicit CredentialChain(
+      Find find, Now now = [] { return std::time(nullptr); })
       : find_(std::move(find)), now_(std::move(now)) {}
 
   // Throws StartupError if there are none.

@@ -25,8 +25,10 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
-[[noreturn]] void fail(const std::string& where, const HttpClient::Outcome& outcome, const std::string& advice) {
-  const std::string what = outcome ? "answered " + std::to_string(outcome.response.status) : outcome.error.text;
+[[noreturn]] void fail(const std::string& where, const HttpClient::Outcome& outcome,
+                       const std::string& advice) {
+  const std::string what =
+      outcome ? "answered " + std::to_string(outcome.response.status) : outcome.error.text;
   throw StartupError(where + " gave no credentials: " + what + "; " + advice);
 }
 
@@ -62,12 +64,13 @@ Credentials assume_role(HttpClient& http, const WebIdentity& identity, const std
   request.method = "POST";
   request.url = endpoint + "/";
   request.headers = {{"content-type", "application/x-www-form-urlencoded"}, {"accept", "application/xml"}};
-  request.body = canonical_query(
-      {{"Action", "AssumeRoleWithWebIdentity"},
-       {"Version", "2011-06-15"},
-       {"RoleArn", identity.role},
-       {"RoleSessionName", identity.session.empty() ? "winnow-" + std::to_string(getpid()) : identity.session},
-       {"WebIdentityToken", token}});
+  request.body =
+      canonical_query({{"Action", "AssumeRoleWithWebIdentity"},
+                       {"Version", "2011-06-15"},
+                       {"RoleArn", identity.role},
+                       {"RoleSessionName",
+                        identity.session.empty() ? "winnow-" + std::to_string(getpid()) : identity.session},
+                       {"WebIdentityToken", token}});
   request.timeout = kStsTimeout;
   const auto outcome = http.perform(request);
   if (!outcome || outcome.response.status != 200)
@@ -105,12 +108,14 @@ std::optional<Credentials> from_profile(HttpClient& http, const std::string& nam
                     .session_token = profile["aws_session_token"]};
   if (!found.access_key.empty() && !found.secret_key.empty()) return found;
   if (!profile["web_identity_token_file"].empty() && !profile["role_arn"].empty())
-    return assume_role(http, {profile["web_identity_token_file"], profile["role_arn"], profile["role_session_name"]},
-                       region);
+    return assume_role(
+        http, {profile["web_identity_token_file"], profile["role_arn"], profile["role_session_name"]},
+        region);
   for (const char* other : {"credential_process", "sso_session", "sso_start_url", "source_profile"}) {
     if (!profile[other].empty())
-      throw StartupError("the profile '" + name + "' uses " + other +
-                         ", which winnow does not; put keys into the environment (aws configure export-credentials)");
+      throw StartupError(
+          "the profile '" + name + "' uses " + other +
+          ", which winnow does not; put keys into the environment (aws configure export-credentials)");
   }
   if (named)
     throw StartupError("the profile '" + name +

@@ -16,8 +16,8 @@ std::optional<Credentials> from_profile(HttpClient& http, const std::string& pro
                                         const std::string& region);
 // AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, at STS of the region or AWS_ENDPOINT_URL_STS.
 std::optional<Credentials> from_web_identity(HttpClient& http, const std::string& region);
-// AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI (at 169.254.170.2, or WINNOW_CONTAINER_CREDENTIALS_HOST), with
-// AWS_CONTAINER_AUTHORIZATION_TOKEN or _TOKEN_FILE.
+// AWS_CONTAINER_CREDENTIALS_FULL_URI or _RELATIVE_URI (at 169.254.170.2, or
+// WINNOW_CONTAINER_CREDENTIALS_HOST), with AWS_CONTAINER_AUTHORIZATION_TOKEN or _TOKEN_FILE.
 std::optional<Credentials> from_container(HttpClient& direct);
 // The instance metadata service, version 2, at 169.254.169.254 or AWS_EC2_METADATA_SERVICE_ENDPOINT.
 std::optional<Credentials> from_instance(HttpClient& direct);

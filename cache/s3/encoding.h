@@ -10,7 +10,8 @@ namespace winnow::s3 {
 
 // Every byte but letters, digits and -_.~ becomes %XX; '/' stays where it separates the parts of a key.
 std::string percent_encode(std::string_view text, bool keep_slash);
-// Undoes encoding-type=url of a listing, where a space may be '+'; nullopt if a % is not followed by two digits.
+// Undoes encoding-type=url of a listing, where a space may be '+'; nullopt if a % is not followed by two
+// digits.
 std::optional<std::string> percent_decode(std::string_view text);
 
 std::string to_hex(std::string_view bytes);

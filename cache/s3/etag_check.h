@@ -1,6 +1,7 @@
-// Tells whether a whole body is what its ETag says, where the ETag is the MD5 of the content. Stores differ in when
-// it is, so a mismatch is believed to be damage on the way only until the same bytes come a second time: then they
-// are what the store has. After several of those and no match the check is given up. Thread-safe.
+// Tells whether a whole body is what its ETag says, where the ETag is the MD5 of the content. Stores differ
+// in when it is, so a mismatch is believed to be damage on the way only until the same bytes come a second
+// time: then they are what the store has. After several of those and no match the check is given up.
+// Thread-safe.
 #pragma once
 
 #include <map>
@@ -19,7 +20,7 @@ class EtagCheck {
   static constexpr int kGiveUpAfter = 8;
   static constexpr std::size_t kMaxDoubts = 1024;
 
-  std::mutex mutex_;  // guards all below; not held while hashing
+  std::mutex mutex_;                           // guards all below; not held while hashing
   std::map<std::string, std::string> doubts_;  // ETag to the MD5 that came for it
   bool ever_matched_ = false;
   int never_md5_ = 0;

@@ -102,14 +102,16 @@ std::size_t on_header(char* data, std::size_t, std::size_t size, void* context) 
   std::string name(line.substr(0, colon));
   std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
   std::string_view value = line.substr(colon + 1);
-  while (!value.empty() && std::isspace(static_cast<unsigned char>(value.front())) != 0) value.remove_prefix(1);
-  while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())) != 0) value.remove_suffix(1);
+  while (!value.empty() && std::isspace(static_cast<unsigned char>(value.front())) != 0)
+    value.remove_prefix(1);
+  while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())) != 0)
+    value.remove_suffix(1);
   response.headers[name] = std::string(value);
   return size;
 }
 
-// Called with every piece and at least once a second. libcurl's own limit for stalls looks at an average over five
-// seconds, which notices them that much later.
+// Called with every piece and at least once a second. libcurl's own limit for stalls looks at an average over
+// five seconds, which notices them that much later.
 int on_progress(void* context, curl_off_t, curl_off_t down, curl_off_t, curl_off_t up) {
   Transfer& transfer = *static_cast<Transfer*>(context);
   const auto* cancelled = transfer.request.cancelled;
@@ -131,12 +133,13 @@ struct HttpClient::Shared {
 
   Shared() {
     curl_share_setopt(share, CURLSHOPT_USERDATA, this);
-    curl_share_setopt(share, CURLSHOPT_LOCKFUNC, +[](CURL*, curl_lock_data kind, curl_lock_access, void* self) {
-      static_cast<Shared*>(self)->locks[kind].lock();
-    });
-    curl_share_setopt(share, CURLSHOPT_UNLOCKFUNC, +[](CURL*, curl_lock_data kind, void* self) {
-      static_cast<Shared*>(self)->locks[kind].unlock();
-    });
+    curl_share_setopt(
+        share, CURLSHOPT_LOCKFUNC, +[](CURL*, curl_lock_data kind, curl_lock_access, void* self) {
+          static_cast<Shared*>(self)->locks[kind].lock();
+        });
+    curl_share_setopt(
+        share, CURLSHOPT_UNLOCKFUNC,
+        +[](CURL*, curl_lock_data kind, void* self) { static_cast<Shared*>(self)->locks[kind].unlock(); });
     curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_DNS);
     curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
   }
@@ -222,7 +225,8 @@ HttpClient::Outcome HttpClient::perform(const HttpRequest& request) {
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
   if (code != CURLE_OK)
     outcome.error = {errno_of(code), handle->error[0] != '\0' ? handle->error : curl_easy_strerror(code)};
-  if (transfer.stalled) outcome.error = {ETIMEDOUT, "no byte came for " + std::to_string(options_.stall_timeout.count()) + " s"};
+  if (transfer.stalled)
+    outcome.error = {ETIMEDOUT, "no byte came for " + std::to_string(options_.stall_timeout.count()) + " s"};
   give_back(std::move(handle));
   return outcome;
 }

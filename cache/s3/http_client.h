@@ -1,6 +1,7 @@
-// HTTP through libcurl. Connections are kept and used again; names and TLS sessions are shared. Each call blocks
-// until the answer is there or a time limit is reached; thread-safe. A failure to get any answer is a
-// TransportError; an answer of whatever status is a value. Proxies as libcurl takes them from the environment.
+// HTTP through libcurl. Connections are kept and used again; names and TLS sessions are shared. Each call
+// blocks until the answer is there or a time limit is reached; thread-safe. A failure to get any answer is a
+// TransportError; an answer of whatever status is a value. Proxies as libcurl takes them from the
+// environment.
 #pragma once
 
 #include <atomic>
@@ -31,8 +32,8 @@ struct HttpRequest {
   std::string url;  // encoded
   Fields headers;
   std::string body;
-  std::span<std::byte> into;  // where the body of a 2xx goes; what does not fit fails the request
-  std::size_t max_body = 64 << 20;  // of bodies that go elsewhere
+  std::span<std::byte> into;             // where the body of a 2xx goes; what does not fit fails the request
+  std::size_t max_body = 64 << 20;       // of bodies that go elsewhere
   std::chrono::milliseconds timeout{0};  // for all of it; zero: only the limits above
   const std::atomic<bool>* cancelled = nullptr;
 };
@@ -78,7 +79,7 @@ class HttpClient {
 
   const HttpOptions options_;
   std::unique_ptr<Shared> shared_;
-  std::mutex mutex_;  // guards idle_
+  std::mutex mutex_;                           // guards idle_
   std::vector<std::unique_ptr<Handle>> idle_;  // the last one used first: its connection is the warmest
 };
 

@@ -42,7 +42,8 @@ class TreeBuilder {
     if (const auto found = folders_.find(path); found != folders_.end()) return found->second;
     const auto slash = path.rfind('/');
     const std::uint32_t above = folder(slash == std::string::npos ? "" : path.substr(0, slash));
-    const std::uint32_t made = add(above, path.substr(slash == std::string::npos ? 0 : slash + 1), folder_stat(0));
+    const std::uint32_t made =
+        add(above, path.substr(slash == std::string::npos ? 0 : slash + 1), folder_stat(0));
     folders_[path] = made;
     return made;
   }
@@ -99,7 +100,8 @@ FileStat file_stat(const Version& version) {
 
 FileStat folder_stat(std::int64_t modified) {
   const Timestamp time{.seconds = modified};
-  return {.mode = S_IFDIR | 0555, .uid = geteuid(), .gid = getegid(), .version = {.mtime = time, .ctime = time}};
+  return {
+      .mode = S_IFDIR | 0555, .uid = geteuid(), .gid = getegid(), .version = {.mtime = time, .ctime = time}};
 }
 
 Listing make_tree(std::vector<ListedObject> objects, const std::string& prefix) {

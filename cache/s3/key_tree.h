@@ -1,6 +1,6 @@
-// Makes a tree of files and folders out of a bucket's flat keys. Each key has a defined outcome: a file, a folder
-// (a key that ends with '/', and whatever comes before a '/'), or left out with a reason, because no file could
-// carry its name and still be found again under the key it stands for. Nothing is renamed.
+// Makes a tree of files and folders out of a bucket's flat keys. Each key has a defined outcome: a file, a
+// folder (a key that ends with '/', and whatever comes before a '/'), or left out with a reason, because no
+// file could carry its name and still be found again under the key it stands for. Nothing is renamed.
 #pragma once
 
 #include <string>

@@ -102,7 +102,8 @@ class PageBuilder {
 
 std::optional<ListPage> parse_list_page(std::string_view xml) {
   PageBuilder builder;
-  if (!walk_xml(xml, [&](std::string_view path, const std::string& text) { return builder.take(path, text); }))
+  if (!walk_xml(xml,
+                [&](std::string_view path, const std::string& text) { return builder.take(path, text); }))
     return std::nullopt;
   return builder.finish();
 }

@@ -1,5 +1,5 @@
-// One page of ListObjectsV2, and S3's error document. Strict: an answer that lacks what it must have, or has a
-// number or time that is none, is refused as a whole, since half a listing would look like removed files.
+// One page of ListObjectsV2, and S3's error document. Strict: an answer that lacks what it must have, or has
+// a number or time that is none, is refused as a whole, since half a listing would look like removed files.
 #pragma once
 
 #include <cstdint>

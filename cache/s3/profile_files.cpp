@@ -66,8 +66,8 @@ Profile load_profile(const std::string& name, bool must_exist) {
   if (in_credentials != credentials.end())
     for (const auto& [key, value] : in_credentials->second) found[key] = value;
   if (must_exist && in_config == config.end() && in_credentials == credentials.end()) {
-    throw StartupError("the profile '" + name + "' is neither in " + credentials_path + " nor in " + config_path +
-                       "; name one that is there with --s3-profile or AWS_PROFILE");
+    throw StartupError("the profile '" + name + "' is neither in " + credentials_path + " nor in " +
+                       config_path + "; name one that is there with --s3-profile or AWS_PROFILE");
   }
   return found;
 }

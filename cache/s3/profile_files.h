@@ -1,4 +1,5 @@
-// The shared credentials and config files of AWS's tools: sections of `name = value` lines. Missing files are empty.
+// The shared credentials and config files of AWS's tools: sections of `name = value` lines. Missing files are
+// empty.
 #pragma once
 
 #include <map>

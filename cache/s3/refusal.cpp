@@ -30,8 +30,8 @@ std::string refusal(const Failure& failure, const S3Options& options, const S3Lo
   if (code == "NoCredentials") return failure.text;
   if (failure.status == 0) return unreachable(failure, where);
   if (!failure.region.empty() && failure.region != options.region)
-    return bucket + " is in the region " + failure.region + ", not " + options.region + "; mount with --s3-region " +
-           failure.region;
+    return bucket + " is in the region " + failure.region + ", not " + options.region +
+           "; mount with --s3-region " + failure.region;
   if (failure.status == 301 || failure.status == 307 || code == "PermanentRedirect")
     return bucket + " is not at " + where + " (" + failure.text + "); give its --s3-region or --s3-endpoint";
   if (code == "NoSuchBucket" || failure.status == 404)
@@ -49,8 +49,10 @@ std::string refusal(const Failure& failure, const S3Options& options, const S3Lo
            (options.anonymous ? "it is not public, mount it without --anonymous"
                               : "the credentials need s3:ListBucket and s3:GetObject on it");
   if (failure.code == EAGAIN)
-    return where + " is overloaded or failing (" + failure.text + "); try again later, or with a longer --source-timeout";
-  return where + " gives no listing of " + bucket + " (" + failure.text + "); check --s3-endpoint: is it an S3 store?";
+    return where + " is overloaded or failing (" + failure.text +
+           "); try again later, or with a longer --source-timeout";
+  return where + " gives no listing of " + bucket + " (" + failure.text +
+         "); check --s3-endpoint: is it an S3 store?";
 }
 
 }  // namespace winnow::s3

@@ -19,7 +19,8 @@ std::chrono::seconds stall_timeout(std::chrono::milliseconds source_timeout) {
 
 HttpOptions http_options(const S3Options& options) {
   const auto stall = stall_timeout(options.source_timeout);
-  return {.ca_file = options.ca_file, .connect_timeout = std::min<std::chrono::milliseconds>(stall, 5s),
+  return {.ca_file = options.ca_file,
+          .connect_timeout = std::min<std::chrono::milliseconds>(stall, 5s),
           .stall_timeout = stall};
 }
 
@@ -30,7 +31,8 @@ bool names_old_credentials(const std::string& code) {
 
 // 5xx, "slow down" and the like pass; Fetcher's table of passing errors has EAGAIN.
 int errno_of(long status, const std::string& code) {
-  if (status >= 500 || status == 429 || status == 408 || code == "RequestTimeout" || code == "SlowDown") return EAGAIN;
+  if (status >= 500 || status == 429 || status == 408 || code == "RequestTimeout" || code == "SlowDown")
+    return EAGAIN;
   if (status == 404) return ENOENT;
   if (status == 401 || status == 403) return EACCES;
   if (status == 412 || status == 416) return ESTALE;
@@ -102,15 +104,17 @@ Failure S3Client::send(const std::string& method, const std::string& key, Fields
   if (!outcome) return {.code = outcome.error.code, .text = outcome.error.text};
   if (response.status / 100 == 2) return {};
   const ErrorDocument document = parse_error_document(response.body);
-  Failure failure{.code = errno_of(response.status, document.code),
-                  .status = response.status,
-                  .s3_code = document.code,
-                  .region = response.header("x-amz-bucket-region").empty() ? document.region
-                                                                           : response.header("x-amz-bucket-region"),
-                  .text = document.code.empty() ? "status " + std::to_string(response.status) : document.code};
+  Failure failure{
+      .code = errno_of(response.status, document.code),
+      .status = response.status,
+      .s3_code = document.code,
+      .region = response.header("x-amz-bucket-region").empty() ? document.region
+                                                               : response.header("x-amz-bucket-region"),
+      .text = document.code.empty() ? "status " + std::to_string(response.status) : document.code};
   // The answer to a HEAD has no body to say why.
   const bool mute = method == "HEAD" && (response.status == 400 || response.status == 403);
-  if (credentials && (names_old_credentials(failure.s3_code) || (mute && !credentials->session_token.empty()))) {
+  if (credentials &&
+      (names_old_credentials(failure.s3_code) || (mute && !credentials->session_token.empty()))) {
     credentials_.refused(credentials);
     if (!credentials->session_token.empty()) failure.code = EAGAIN;  // others may have come meanwhile
   }
@@ -126,7 +130,8 @@ Failure S3Client::list(const ListQuery& query, ListPage& page) {
   HttpResponse response;
   HttpRequest request;
   request.cancelled = query.cancelled;
-  if (Failure failure = send("GET", "", std::move(fields), {}, std::move(request), response); failure.code != 0)
+  if (Failure failure = send("GET", "", std::move(fields), {}, std::move(request), response);
+      failure.code != 0)
     return failure;
   auto parsed = parse_list_page(response.body);
   if (!parsed) return {.code = EIO, .status = response.status, .text = "the listing is not one of S3's"};
@@ -138,7 +143,8 @@ Failure S3Client::head(const std::string& key, ObjectFacts& facts) {
   HttpResponse response;
   if (Failure failure = send("HEAD", key, {}, {}, {}, response); failure.code != 0) return failure;
   if (!read_facts(response, facts))
-    return {.code = EIO, .status = response.status, .text = "the store tells no ETag, size or time of " + key};
+    return {
+        .code = EIO, .status = response.status, .text = "the store tells no ETag, size or time of " + key};
   return {};
 }
 
@@ -146,7 +152,8 @@ Failure S3Client::get(const std::string& key, std::uint64_t offset, bool whole, 
                       ObjectFacts& facts) {
   Fields headers;
   if (!whole)
-    headers.emplace_back("range", "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + into.size() - 1));
+    headers.emplace_back("range",
+                         "bytes=" + std::to_string(offset) + "-" + std::to_string(offset + into.size() - 1));
   HttpResponse response;
   HttpRequest request;
   request.into = into;
@@ -154,7 +161,8 @@ Failure S3Client::get(const std::string& key, std::uint64_t offset, bool whole, 
   if (response.overflowed) failure.code = ESTALE;  // longer than the version asked for
   if (failure.code != 0) return failure;
   if (!read_facts(response, facts))
-    return {.code = EIO, .status = response.status, .text = "the store tells no ETag, size or time of " + key};
+    return {
+        .code = EIO, .status = response.status, .text = "the store tells no ETag, size or time of " + key};
   const std::string wanted = "bytes " + std::to_string(offset) + "-";
   if (!whole && (response.status != 206 || !response.header("content-range").starts_with(wanted)))
     return {.code = EIO, .status = response.status, .text = "the store does not answer ranges"};

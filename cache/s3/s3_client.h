@@ -1,5 +1,6 @@
-// Signed requests to one bucket: list a page, look at an object, get its bytes. One try each; whoever calls decides
-// about another. Thread-safe; every call blocks for as long as the store does, within the client's time limits.
+// Signed requests to one bucket: list a page, look at an object, get its bytes. One try each; whoever calls
+// decides about another. Thread-safe; every call blocks for as long as the store does, within the client's
+// time limits.
 #pragma once
 
 #include <atomic>
@@ -28,7 +29,8 @@ struct ObjectFacts {
   std::uint64_t size = 0;
   std::int64_t modified = 0;
   std::string etag;
-  bool etag_is_md5 = false;  // as far as the answer tells: of one part, and not encrypted with a key of the store's
+  bool etag_is_md5 =
+      false;  // as far as the answer tells: of one part, and not encrypted with a key of the store's
 };
 
 class S3Client {
@@ -44,14 +46,16 @@ class S3Client {
   };
   Failure list(const ListQuery& query, ListPage& page);
   Failure head(const std::string& key, ObjectFacts& facts);
-  // Fills `into` with the bytes from `offset` on; `whole`: it is all of the object. Fewer bytes are a failure.
-  Failure get(const std::string& key, std::uint64_t offset, bool whole, std::span<std::byte> into, ObjectFacts& facts);
+  // Fills `into` with the bytes from `offset` on; `whole`: it is all of the object. Fewer bytes are a
+  // failure.
+  Failure get(const std::string& key, std::uint64_t offset, bool whole, std::span<std::byte> into,
+              ObjectFacts& facts);
 
   std::string where() const { return address_.scheme_and_host; }
 
  private:
-  Failure send(const std::string& method, const std::string& key, Fields query, Fields headers, HttpRequest request,
-               HttpResponse& response);
+  Failure send(const std::string& method, const std::string& key, Fields query, Fields headers,
+               HttpRequest request, HttpResponse& response);
 
   const S3Options options_;
   const Address address_;

@@ -28,9 +28,11 @@ void check_endpoint(std::string& endpoint) {
   const auto host = endpoint.find("://") + 3;
   const bool http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
   if (endpoint.find('@') != std::string::npos)
-    throw StartupError("--s3-endpoint must not hold a user or password; give credentials in the environment or a file");
+    throw StartupError(
+        "--s3-endpoint must not hold a user or password; give credentials in the environment or a file");
   if (!http || host == endpoint.size() || endpoint.find_first_of("/?# ", host) != std::string::npos)
-    throw StartupError("--s3-endpoint " + endpoint + " is not an address; write http(s)://HOST or http(s)://HOST:PORT");
+    throw StartupError("--s3-endpoint " + endpoint +
+                       " is not an address; write http(s)://HOST or http(s)://HOST:PORT");
 }
 
 // A bucket whose name fits under the certificate of its endpoint.
@@ -52,7 +54,8 @@ S3Location parse_s3_url(const std::string& url) {
                      std::all_of(location.bucket.begin(), location.bucket.end(), [](unsigned char c) {
                        return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '_';
                      });
-  if (!named) throw StartupError("source " + url + " names no bucket; write s3://BUCKET or s3://BUCKET/PREFIX");
+  if (!named)
+    throw StartupError("source " + url + " names no bucket; write s3://BUCKET or s3://BUCKET/PREFIX");
   if (slash < rest.size()) location.prefix = rest.substr(slash + 1);
   if (!location.prefix.empty() && !location.prefix.ends_with('/')) location.prefix += '/';
   return location;
@@ -60,14 +63,14 @@ S3Location parse_s3_url(const std::string& url) {
 
 void resolve(S3Options& options) {
   options.profile = first_of({options.profile, environment("AWS_PROFILE")});
-  const Profile profile = load_profile(first_of({options.profile, "default"}),
-                                       !options.profile.empty() && !options.anonymous);
+  const Profile profile =
+      load_profile(first_of({options.profile, "default"}), !options.profile.empty() && !options.anonymous);
   const auto told = [&](const char* key) {
     const auto found = profile.find(key);
     return found == profile.end() ? std::string() : found->second;
   };
-  options.endpoint = first_of({options.endpoint, environment("AWS_ENDPOINT_URL_S3"), environment("AWS_ENDPOINT_URL"),
-                               told("endpoint_url")});
+  options.endpoint = first_of({options.endpoint, environment("AWS_ENDPOINT_URL_S3"),
+                               environment("AWS_ENDPOINT_URL"), told("endpoint_url")});
   check_endpoint(options.endpoint);
   options.region = first_of({options.region, environment("AWS_REGION"), environment("AWS_DEFAULT_REGION"),
                              told("region"), "us-east-1"});
@@ -82,12 +85,14 @@ void resolve(S3Options& options) {
 Address address_of(const S3Options& options, const S3Location& location) {
   std::string endpoint = options.endpoint;
   if (endpoint.empty())
-    endpoint = "https://s3." + options.region + ".amazonaws.com" + (options.region.starts_with("cn-") ? ".cn" : "");
+    endpoint =
+        "https://s3." + options.region + ".amazonaws.com" + (options.region.starts_with("cn-") ? ".cn" : "");
   const auto host_at = endpoint.find("://") + 3;
   const std::string scheme = endpoint.substr(0, host_at);
   std::string host = endpoint.substr(host_at);
-  const bool path_style = options.addressing == "path" ||
-                          (options.addressing == "auto" && (!options.endpoint.empty() || !fits_host_name(location.bucket)));
+  const bool path_style =
+      options.addressing == "path" ||
+      (options.addressing == "auto" && (!options.endpoint.empty() || !fits_host_name(location.bucket)));
   if (!path_style) host = location.bucket + "." + host;
   Address address{.scheme_and_host = scheme + host, .host = host};
   address.path = path_style ? "/" + percent_encode(location.bucket, false) + "/" : "/";

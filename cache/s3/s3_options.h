@@ -7,11 +7,11 @@
 namespace winnow::s3 {
 
 struct S3Options {
-  std::string endpoint;              // "https://minio:9000"; empty: AWS's of the region
-  std::string region;                // empty: from the environment or profile, else us-east-1
-  std::string addressing = "auto";   // path, virtual; auto: path with an endpoint, virtual at AWS
-  std::string profile;               // empty: AWS_PROFILE, or the chain of credentials
-  std::string ca_file;               // empty: the system's
+  std::string endpoint;             // "https://minio:9000"; empty: AWS's of the region
+  std::string region;               // empty: from the environment or profile, else us-east-1
+  std::string addressing = "auto";  // path, virtual; auto: path with an endpoint, virtual at AWS
+  std::string profile;              // empty: AWS_PROFILE, or the chain of credentials
+  std::string ca_file;              // empty: the system's
   bool anonymous = false;
   std::chrono::milliseconds source_timeout{60'000};  // bounds the tries of a listing; zero: for ever
 };

@@ -70,13 +70,15 @@ class Scanner {
   bool is_over() const { return failure_.code != 0 || progress_.cancelled; }  // with mutex_ held
 
   Failure list_all(const Task& task) {
-    S3Client::ListQuery query{.prefix = task.prefix, .by_folder = task.by_folder, .cancelled = &progress_.cancelled};
+    S3Client::ListQuery query{
+        .prefix = task.prefix, .by_folder = task.by_folder, .cancelled = &progress_.cancelled};
     while (!progress_.cancelled) {
       ListPage page;
       if (Failure failure = list_patiently(scan_.client, query, scan_.timeout, page); failure.code != 0)
         return failure;
       for (const ListedObject& object : page.objects)
-        if (!object.key.starts_with(task.prefix)) return {.code = EPROTO, .text = "keys that were not asked for"};
+        if (!object.key.starts_with(task.prefix))
+          return {.code = EPROTO, .text = "keys that were not asked for"};
       const std::optional<std::string> token = page.next;
       take(std::move(page));
       if (!token) return {};

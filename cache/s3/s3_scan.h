@@ -1,5 +1,6 @@
-// Lists a bucket with several threads: folder by folder until there are enough of them to share out, then each with
-// all that is below it. A page that fails in passing is asked for again until the source's time limit.
+// Lists a bucket with several threads: folder by folder until there are enough of them to share out, then
+// each with all that is below it. A page that fails in passing is asked for again until the source's time
+// limit.
 #pragma once
 
 #include "cache/result.h"

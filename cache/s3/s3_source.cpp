@@ -44,11 +44,11 @@ void S3Source::check() {
 }
 
 Result<Listing> S3Source::list(ScanProgress& progress) {
-  BOOST_OUTCOME_TRY(objects, scan_bucket({.client = client_,
-                                          .prefix = location_.prefix,
-                                          .shown = url_,
-                                          .timeout = options_.source_timeout},
-                                         progress));
+  BOOST_OUTCOME_TRY(
+      objects,
+      scan_bucket(
+          {.client = client_, .prefix = location_.prefix, .shown = url_, .timeout = options_.source_timeout},
+          progress));
   Listing listing = make_tree(std::move(objects), location_.prefix);
   progress.entries = listing.entries.size() - 1;
   return listing;
@@ -56,8 +56,8 @@ Result<Listing> S3Source::list(ScanProgress& progress) {
 
 // Looks again for a while if the store stumbles: whoever asks has no patience of its own.
 Result<ObjectFacts> S3Source::look_at(const std::string& key) {
-  const auto patience = options_.source_timeout.count() > 0 ? std::min(kStatPatience, options_.source_timeout)
-                                                            : kStatPatience;
+  const auto patience =
+      options_.source_timeout.count() > 0 ? std::min(kStatPatience, options_.source_timeout) : kStatPatience;
   const auto give_up = Clock::now() + patience;
   BackOff back_off;
   while (true) {
@@ -65,7 +65,8 @@ Result<ObjectFacts> S3Source::look_at(const std::string& key) {
     const Failure failure = client_.head(key, facts);
     if (failure.code == 0) return facts;
     const auto pause = back_off.next();
-    if (!is_passing(errno_error(failure.code)) || Clock::now() + pause >= give_up) return errno_error(failure.code);
+    if (!is_passing(errno_error(failure.code)) || Clock::now() + pause >= give_up)
+      return errno_error(failure.code);
     std::this_thread::sleep_for(pause);
   }
 }

@@ -1,7 +1,7 @@
 // A bucket, or what is below a prefix of one, in S3 or a store that speaks its language.
-// Objects are files with mode 0444, folders have 0555. An object's version is its ETag and size; every answer is
-// compared with it, so bytes of two versions never meet. Whole bodies are checked against their MD5, where the ETag
-// is one. The constructor asks nobody; check() does, for whoever mounts.
+// Objects are files with mode 0444, folders have 0555. An object's version is its ETag and size; every answer
+// is compared with it, so bytes of two versions never meet. Whole bodies are checked against their MD5, where
+// the ETag is one. The constructor asks nobody; check() does, for whoever mounts.
 #pragma once
 
 #include <string>

@@ -39,12 +39,14 @@ std::string canonical_query(const Fields& query) {
   return text;
 }
 
-Fields sign(const SignedRequest& request, const Credentials& credentials, const Scope& scope, std::time_t now) {
+Fields sign(const SignedRequest& request, const Credentials& credentials, const Scope& scope,
+            std::time_t now) {
   const std::string stamp = stamp_of(now);
   const std::string date = stamp.substr(0, 8);
   const std::string payload_hash = to_hex(sha256(request.payload));
   Fields added = {{"x-amz-content-sha256", payload_hash}, {"x-amz-date", stamp}};
-  if (!credentials.session_token.empty()) added.emplace_back("x-amz-security-token", credentials.session_token);
+  if (!credentials.session_token.empty())
+    added.emplace_back("x-amz-security-token", credentials.session_token);
 
   Fields headers = request.headers;
   headers.emplace_back("host", request.host);
@@ -56,14 +58,15 @@ Fields sign(const SignedRequest& request, const Credentials& credentials, const 
     names += (names.empty() ? "" : ";") + name;
     lines += name + ':' + value + '\n';
   }
-  const std::string canonical = request.method + '\n' + request.path + '\n' + canonical_query(request.query) + '\n' +
-                                lines + '\n' + names + '\n' + payload_hash;
+  const std::string canonical = request.method + '\n' + request.path + '\n' + canonical_query(request.query) +
+                                '\n' + lines + '\n' + names + '\n' + payload_hash;
   const std::string place = date + '/' + scope.region + '/' + scope.service + "/aws4_request";
   const std::string text =
       std::string(kAlgorithm) + '\n' + stamp + '\n' + place + '\n' + to_hex(sha256(canonical));
   const std::string signature = to_hex(hmac_sha256(signing_key(credentials.secret_key, date, scope), text));
-  added.emplace_back("authorization", std::string(kAlgorithm) + " Credential=" + credentials.access_key + '/' + place +
-                                          ", SignedHeaders=" + names + ", Signature=" + signature);
+  added.emplace_back("authorization", std::string(kAlgorithm) + " Credential=" + credentials.access_key +
+                                          '/' + place + ", SignedHeaders=" + names +
+                                          ", Signature=" + signature);
   return added;
 }
 

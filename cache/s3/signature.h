@@ -1,5 +1,5 @@
-// AWS Signature Version 4, in the Authorization header. libcurl's own is not used: that of Debian's 7.88 signs
-// neither a session token nor a sorted query. Pure: the caller tells the time.
+// AWS Signature Version 4, in the Authorization header. libcurl's own is not used: that of Debian's 7.88
+// signs neither a session token nor a sorted query. Pure: the caller tells the time.
 #pragma once
 
 #include <ctime>
@@ -12,7 +12,7 @@ namespace winnow::s3 {
 struct Credentials {
   std::string access_key;
   std::string secret_key;
-  std::string session_token;    // empty: none
+  std::string session_token;   // empty: none
   std::time_t expires_at = 0;  // 0: never
 };
 
@@ -36,6 +36,7 @@ struct Scope {
 std::string canonical_query(const Fields& query);
 
 // The headers to send in addition: x-amz-date, x-amz-content-sha256, x-amz-security-token, authorization.
-Fields sign(const SignedRequest& request, const Credentials& credentials, const Scope& scope, std::time_t now);
+Fields sign(const SignedRequest& request, const Credentials& credentials, const Scope& scope,
+            std::time_t now);
 
 }  // namespace winnow::s3

@@ -1,5 +1,5 @@
-// Walks an XML document of a store's through expat: small, flat answers only. A document with a DOCTYPE (and so
-// entities of its own), with deep nesting or with huge text is refused.
+// Walks an XML document of a store's through expat: small, flat answers only. A document with a DOCTYPE (and
+// so entities of its own), with deep nesting or with huge text is refused.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Keys that are hard to sign, to list and to ask for again, put and read at a real store: the test origin, or the one
-// that s3_storage.h is pointed at.
+// Keys that are hard to sign, to list and to ask for again, put and read at a real store: the test origin, or
+// the one that s3_storage.h is pointed at.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -24,9 +24,10 @@ std::map<std::string, FileStat> paths_of(Source& source) {
 
 TEST(S3Keys, ComeBackAsTheyWerePut) {
   S3Bucket bucket;
-  const std::vector<std::string> keys = {"plain",      "with space",  "per%cent",        "per%20cent", "pl+us",
-                                         "a&b=c",      "semi;colon:", "q?mark#hash",     "(paren)!*'", "~tilde-_.",
-                                         "d i r/f+%x", "\xc3\xbc\xe6\xbc\xa2", "quote\"<>", "@$,"};
+  const std::vector<std::string> keys = {"plain",      "with space", "per%cent",    "per%20cent",
+                                         "pl+us",      "a&b=c",      "semi;colon:", "q?mark#hash",
+                                         "(paren)!*'", "~tilde-_.",  "d i r/f+%x",  "\xc3\xbc\xe6\xbc\xa2",
+                                         "quote\"<>",  "@$,"};
   for (const std::string& key : keys) bucket.put(key, "content of " + key);
   const auto found = paths_of(bucket.source());
   EXPECT_EQ(found.size(), keys.size());
@@ -42,7 +43,8 @@ TEST(S3Keys, ManyPagesAreListedOnceEach) {
   S3Bucket bucket;
   std::map<std::string, int> expected;
   for (int i = 0; i < 25; ++i) expected["d" + std::to_string(i % 5) + "/" + std::to_string(i)] = i;
-  for (const auto& [key, number] : expected) bucket.put(key, std::string(static_cast<std::size_t>(number), 'x'));
+  for (const auto& [key, number] : expected)
+    bucket.put(key, std::string(static_cast<std::size_t>(number), 'x'));
   s3::S3Client client(bucket.options(), {.bucket = "data"});
   std::map<std::string, int> listed;
   s3::S3Client::ListQuery query{.prefix = bucket.prefix(), .max_keys = 4};
@@ -52,7 +54,8 @@ TEST(S3Keys, ManyPagesAreListedOnceEach) {
     ASSERT_EQ(client.list(query, page).code, 0);
     ++pages;
     for (const s3::ListedObject& object : page.objects)
-      EXPECT_TRUE(listed.emplace(object.key.substr(bucket.prefix().size()), static_cast<int>(object.size)).second);
+      EXPECT_TRUE(
+          listed.emplace(object.key.substr(bucket.prefix().size()), static_cast<int>(object.size)).second);
     if (!page.next) break;
     query.token = *page.next;
   }

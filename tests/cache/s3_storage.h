@@ -1,6 +1,6 @@
-// A bucket as the contract test changes it: by signed PUTs and DELETEs, of the test origin or of whichever store
-// WINNOW_TEST_S3_ENDPOINT names (with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; loopback only). Each has a prefix
-// of its own in the bucket "data".
+// A bucket as the contract test changes it: by signed PUTs and DELETEs, of the test origin or of whichever
+// store WINNOW_TEST_S3_ENDPOINT names (with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY; loopback only). Each
+// has a prefix of its own in the bucket "data".
 #pragma once
 
 #include <gtest/gtest.h>
@@ -27,7 +27,8 @@ class OriginProcess {
  public:
   OriginProcess() {
     // exec, so that the process is the origin and not a shell around it.
-    const std::string command = "exec " WINNOW_TEST_ORIGIN " --bucket data --access-key test --secret-key secret";
+    const std::string command =
+        "exec " WINNOW_TEST_ORIGIN " --bucket data --access-key test --secret-key secret";
     int ends[2];
     if (pipe(ends) != 0) throw std::runtime_error("no pipe");
     pid_ = fork();
@@ -39,7 +40,8 @@ class OriginProcess {
     }
     close(ends[1]);
     FILE* out = fdopen(ends[0], "r");
-    if (std::fscanf(out, "%d %d", &port_, &control_port_) != 2) throw std::runtime_error("the origin did not start");
+    if (std::fscanf(out, "%d %d", &port_, &control_port_) != 2)
+      throw std::runtime_error("the origin did not start");
     std::fclose(out);
   }
   ~OriginProcess() {
@@ -94,11 +96,12 @@ class S3Bucket {
     }
     endpoint_ = foreign != nullptr ? foreign : origin_->endpoint();
     unsetenv("AWS_SESSION_TOKEN");
-    uploads_ = std::make_unique<Uploads>(
-        endpoint_, s3::Credentials{.access_key = std::getenv("AWS_ACCESS_KEY_ID"),
-                                   .secret_key = std::getenv("AWS_SECRET_ACCESS_KEY")});
+    uploads_ = std::make_unique<Uploads>(endpoint_,
+                                         s3::Credentials{.access_key = std::getenv("AWS_ACCESS_KEY_ID"),
+                                                         .secret_key = std::getenv("AWS_SECRET_ACCESS_KEY")});
     prefix_ = "contract-" + std::to_string(std::random_device{}()) + "/";
-    options_ = {.endpoint = endpoint_, .region = "us-east-1", .source_timeout = std::chrono::milliseconds(10'000)};
+    options_ = {
+        .endpoint = endpoint_, .region = "us-east-1", .source_timeout = std::chrono::milliseconds(10'000)};
     source_ = std::make_unique<s3::S3Source>("s3://data/" + prefix_, options_);
   }
 
@@ -110,9 +113,11 @@ class S3Bucket {
   void remove(const std::string& path) {
     s3::S3Client client(options_, {.bucket = "data"});
     s3::ListPage page;
-    if (client.list({.prefix = prefix_ + path}, page).code != 0) throw std::runtime_error("cannot list " + path);
+    if (client.list({.prefix = prefix_ + path}, page).code != 0)
+      throw std::runtime_error("cannot list " + path);
     for (const s3::ListedObject& object : page.objects)
-      if (object.key == prefix_ + path || object.key.starts_with(prefix_ + path + "/")) uploads_->remove(object.key);
+      if (object.key == prefix_ + path || object.key.starts_with(prefix_ + path + "/"))
+        uploads_->remove(object.key);
   }
 
  private:

@@ -239,20 +239,15 @@ TEST_P(SourceContract, AReadNeverMixesVersionsWhileAWriterIsAtWork) {
 
 std::string name_of(const testing::TestParamInfo<Kind>& info) { return info.param.name; }
 
-INSTANTIATE_TEST_SUITE_P(Sources, SourceContract,
-                         testing::Values(Kind{"Directory",
-                                              []() -> std::unique_ptr<StorageUnderTest> {
-                                                return std::make_unique<DirectoryStorage>(false);
-                                              }},
-                                         Kind{"DirectoryFollowingSymlinks",
-                                              []() -> std::unique_ptr<StorageUnderTest> {
-                                                return std::make_unique<DirectoryStorage>(true);
-                                              }},
-                                         Kind{"S3",
-                                              []() -> std::unique_ptr<StorageUnderTest> {
-                                                return std::make_unique<S3Storage>();
-                                              }}),
-                         name_of);
+INSTANTIATE_TEST_SUITE_P(
+    Sources, SourceContract,
+    testing::Values(
+        Kind{"Directory",
+             []() -> std::unique_ptr<StorageUnderTest> { return std::make_unique<DirectoryStorage>(false); }},
+        Kind{"DirectoryFollowingSymlinks",
+             []() -> std::unique_ptr<StorageUnderTest> { return std::make_unique<DirectoryStorage>(true); }},
+        Kind{"S3", []() -> std::unique_ptr<StorageUnderTest> { return std::make_unique<S3Storage>(); }}),
+    name_of);
 
 }  // namespace
 }  // namespace winnow

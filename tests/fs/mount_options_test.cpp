@@ -162,6 +162,12 @@ TEST_F(MountOptionsTest, AreReadBackAsTheyWereSaved) {
   options.watchdog = std::chrono::milliseconds(2'000);
   options.max_restarts = 3;
   options.ownership = {.uid = 12, .gid = std::nullopt, .umask = 022};
+  options.s3 = {.endpoint = "http://h:1",
+                .region = "r",
+                .addressing = "virtual",
+                .profile = "p",
+                .ca_file = "/\xff.pem",
+                .anonymous = true};
   save(options, folder / "mount.json");
   const MountOptions loaded = load_mount_options(folder / "mount.json");
   EXPECT_EQ(loaded.source, options.source);
@@ -181,6 +187,23 @@ TEST_F(MountOptionsTest, AreReadBackAsTheyWereSaved) {
   EXPECT_EQ(loaded.ownership.uid, options.ownership.uid);
   EXPECT_EQ(loaded.ownership.gid, options.ownership.gid);
   EXPECT_EQ(loaded.ownership.umask, options.ownership.umask);
+  EXPECT_EQ(loaded.s3.endpoint, options.s3.endpoint);
+  EXPECT_EQ(loaded.s3.region, options.s3.region);
+  EXPECT_EQ(loaded.s3.addressing, options.s3.addressing);
+  EXPECT_EQ(loaded.s3.profile, options.s3.profile);
+  EXPECT_EQ(loaded.s3.ca_file, options.s3.ca_file);
+  EXPECT_EQ(loaded.s3.anonymous, options.s3.anonymous);
+}
+
+TEST_F(MountOptionsTest, ABucketIsNoFolderOfThisMachine) {
+  options.source = "s3://bucket/prefix";
+  options.s3.endpoint = "127.0.0.1:9000/";
+  MountOptions validated = options;
+  validate(validated);
+  EXPECT_EQ(validated.source, "s3://bucket/prefix");
+  EXPECT_EQ(validated.s3.endpoint, "https://127.0.0.1:9000");
+  options.source = "s3://";
+  expect_complaint("names no bucket");
 }
 
 TEST_F(MountOptionsTest, OfAnotherVersionAreReadAsFarAsTheyAreKnown) {

@@ -104,16 +104,15 @@ TEST(Status, TheJsonHoldsEveryFact) {
   EXPECT_EQ(json["snapshot"]["symlinks"], 106);
   EXPECT_EQ(json["snapshot"]["bytes"], 123'456'789'012'107);
   EXPECT_EQ(json["snapshot"]["changed_since"], 108);
-  EXPECT_EQ(json["snapshot"]["left_out"],
-            (nlohmann::json{{"special", 109},
-                            {"unreadable", 110},
-                            {"reserved", 111},
-                            {"links", 112},
-                            {"empty_names", 151},
-                            {"dot_names", 152},
-                            {"long_names", 153},
-                            {"nul_names", 154},
-                            {"shadowed", 155}}));
+  EXPECT_EQ(json["snapshot"]["left_out"], (nlohmann::json{{"special", 109},
+                                                          {"unreadable", 110},
+                                                          {"reserved", 111},
+                                                          {"links", 112},
+                                                          {"empty_names", 151},
+                                                          {"dot_names", 152},
+                                                          {"long_names", 153},
+                                                          {"nul_names", 154},
+                                                          {"shadowed", 155}}));
   EXPECT_EQ(json["snapshot"]["refreshes"], 113);
   EXPECT_EQ(json["snapshot"]["refresh_failures"], 114);
   EXPECT_EQ(json["memory"]["budget_bytes"], 115);

@@ -10,7 +10,7 @@ import pytest
 from failure_test import Attempt
 from mounts import winnow
 from processes import kill, run, wait_until
-from s3_origin import ACCESS_KEY, SECRET_KEY, Origin
+from s3_origin import ACCESS_KEY, SECRET_KEY, Origin, without_settings
 from settings import WINNOW
 from trees import some_bytes
 
@@ -187,6 +187,28 @@ def test_virtual_host_addressing(place, origin, mount):
     for key, content in contents.items():
         assert (mounted / key).read_bytes() == content
     assert all(not line["target"].startswith("/data") for line in origin.log())
+
+
+def test_a_proxy_is_used_where_the_environment_names_one(place, origin, mount):
+    """The origin stands for the proxy: only through it can a host that does not exist be read."""
+    contents = fill(origin, 3)
+    mounted = mount("--s3-endpoint", "http://store.invalid", source="s3://data",
+                    environment={**origin.environment(place), "http_proxy": origin.endpoint})
+    for key, content in contents.items():
+        assert (mounted / key).read_bytes() == content
+
+
+def test_an_upgrade_needs_the_credentials_too(place, origin, mount_s3):
+    contents = fill(origin, 6)
+    mounted = mount_s3(origin)
+    bare = {**without_settings(place.environment), "AWS_EC2_METADATA_DISABLED": "true"}
+    done = run([WINNOW, "upgrade", mounted.path], check=False, env=bare)
+    assert done.returncode == 1 and b"no S3 credentials" in done.stderr, done.stderr
+    assert (mounted / "d0/f000").read_bytes() == contents["d0/f000"]
+    mounted.winnow("upgrade", mounted.path)
+    mounted.pid = mounted.status()["pid"]
+    for key, content in contents.items():
+        assert (mounted / key).read_bytes() == content
 
 
 def test_mount_fuse_winnow_takes_a_bucket(place, origin):

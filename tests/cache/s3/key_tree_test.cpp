@@ -23,7 +23,8 @@ Shown show(std::vector<ListedObject> objects, const std::string& prefix = "") {
   for (std::size_t i = 1; i < shown.listing.entries.size(); ++i) {
     const ListedEntry& entry = shown.listing.entries[i];
     EXPECT_LT(entry.folder, i);
-    path_of[i] = (entry.folder == 0 ? "" : path_of[entry.folder] + "/") + std::string(shown.listing.name(entry));
+    path_of[i] =
+        (entry.folder == 0 ? "" : path_of[entry.folder] + "/") + std::string(shown.listing.name(entry));
     EXPECT_TRUE(shown.paths.emplace(path_of[i], S_ISDIR(entry.stat.mode)).second) << path_of[i] << " twice";
   }
   return shown;
@@ -47,8 +48,9 @@ TEST(KeyTree, AMarkerIsAFolderAlsoWhenItIsEmpty) {
 }
 
 TEST(KeyTree, OddNamesAreShownAsTheyAre) {
-  const std::vector<std::string> names = {"with space", "per%cent", "pl+us", "\xe6\xbc\xa2", "new\nline", "\x01\x7f",
-                                          "\xff\xfe", " ", "...", "-", "~", std::string(255, 'n')};
+  const std::vector<std::string> names = {"with space", "per%cent", "pl+us",    "\xe6\xbc\xa2",
+                                          "new\nline",  "\x01\x7f", "\xff\xfe", " ",
+                                          "...",        "-",        "~",        std::string(255, 'n')};
   std::vector<ListedObject> objects;
   for (const auto& name : names) objects.push_back(object("d/" + name));
   const auto shown = show(objects);
@@ -58,9 +60,10 @@ TEST(KeyTree, OddNamesAreShownAsTheyAre) {
 
 TEST(KeyTree, WhatNoFileCanBeCalledIsCountedByReasonAndNamed) {
   using namespace std::string_literals;
-  const auto shown = show({object("/lead"), object("a//b"), object("//"), object("x/./y"), object("../up"), object("."),
-                           object(std::string(256, 'n')), object("d/" + std::string(300, 'n') + "/f"),
-                           object("nul\0l"s), object(".winnow"), object(".winnow/x"), object("sub/.winnow")});
+  const auto shown =
+      show({object("/lead"), object("a//b"), object("//"), object("x/./y"), object("../up"), object("."),
+            object(std::string(256, 'n')), object("d/" + std::string(300, 'n') + "/f"), object("nul\0l"s),
+            object(".winnow"), object(".winnow/x"), object("sub/.winnow")});
   EXPECT_EQ(shown.paths, (Paths{{"sub", true}, {"sub/.winnow", false}}));
   EXPECT_EQ(shown.listing.left_out,
             (LeftOut{.reserved = 2, .empty_names = 3, .dot_names = 3, .long_names = 2, .nul_names = 1}));

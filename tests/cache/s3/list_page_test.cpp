@@ -6,7 +6,8 @@ namespace winnow::s3 {
 namespace {
 
 std::string page(const std::string& inside) {
-  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+  return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<ListBucketResult "
+         "xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
          "<Name>b</Name>" +
          inside + "</ListBucketResult>";
 }
@@ -33,7 +34,8 @@ TEST(ListPage, NamesAreDecodedOnlyIfTheStoreSaysTheyAreEncoded) {
   std::string object = kObject;
   object.replace(object.find("a&amp;b"), 7, "x%20y+z%0A");
   EXPECT_EQ(parse_list_page(page(kLast + object))->objects[0].key, "x%20y+z%0A");
-  EXPECT_EQ(parse_list_page(page(kLast + object + "<EncodingType>url</EncodingType>"))->objects[0].key, "x y z\n");
+  EXPECT_EQ(parse_list_page(page(kLast + object + "<EncodingType>url</EncodingType>"))->objects[0].key,
+            "x y z\n");
 }
 
 TEST(ListPage, ATruncatedOneNeedsATokenToGoOn) {

@@ -14,8 +14,8 @@ namespace {
 class S3OptionsTest : public testing::Test {
  protected:
   S3OptionsTest() {
-    for (const char* name : {"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL", "AWS_CA_BUNDLE",
-                             "AWS_ENDPOINT_URL_S3"})
+    for (const char* name : {"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_ENDPOINT_URL",
+                             "AWS_CA_BUNDLE", "AWS_ENDPOINT_URL_S3"})
       unsetenv(name);
     setenv("AWS_SHARED_CREDENTIALS_FILE", (folder_ / "credentials").c_str(), 1);
     setenv("AWS_CONFIG_FILE", (folder_ / "config").c_str(), 1);
@@ -55,10 +55,12 @@ TEST_F(S3OptionsTest, AnEndpointMeansPathStyleUnlessTold) {
 
 TEST_F(S3OptionsTest, AtAwsTheHostHasTheBucketIfItsNameFits) {
   const S3Options options{.region = "eu-west-1"};
-  EXPECT_EQ(address_of(options, {.bucket = "plain"}).scheme_and_host, "https://plain.s3.eu-west-1.amazonaws.com");
+  EXPECT_EQ(address_of(options, {.bucket = "plain"}).scheme_and_host,
+            "https://plain.s3.eu-west-1.amazonaws.com");
   const Address dotted = address_of(options, {.bucket = "dot.ted"});
   EXPECT_EQ(dotted.scheme_and_host + dotted.path, "https://s3.eu-west-1.amazonaws.com/dot.ted/");
-  EXPECT_EQ(address_of({.region = "cn-north-1"}, {.bucket = "plain"}).host, "plain.s3.cn-north-1.amazonaws.com.cn");
+  EXPECT_EQ(address_of({.region = "cn-north-1"}, {.bucket = "plain"}).host,
+            "plain.s3.cn-north-1.amazonaws.com.cn");
 }
 
 TEST_F(S3OptionsTest, TheSchemesOwnPortIsNotInTheHostHeader) {
@@ -67,7 +69,8 @@ TEST_F(S3OptionsTest, TheSchemesOwnPortIsNotInTheHostHeader) {
 }
 
 TEST_F(S3OptionsTest, WhatIsNotGivenComesFromTheEnvironmentAndTheProfile) {
-  folder_.file("config", "[profile p]\nregion = eu-north-1\nendpoint_url=http://store:1\ns3 =\n  region = nested\n");
+  folder_.file("config",
+               "[profile p]\nregion = eu-north-1\nendpoint_url=http://store:1\ns3 =\n  region = nested\n");
   S3Options options{.profile = "p"};
   resolve(options);
   EXPECT_EQ(options.region, "eu-north-1");
@@ -100,7 +103,8 @@ TEST_F(S3OptionsTest, RefusesWhatCannotBe) {
 
 TEST_F(S3OptionsTest, TheCredentialsFileWinsOverTheConfigFile) {
   folder_.file("config", "# c\n[default]\naws_access_key_id = config\nregion=r\n");
-  folder_.file("credentials", "; c\n[default]\n aws_access_key_id = x\naws_access_key_id=file\n[other]\na = b = c\n");
+  folder_.file("credentials",
+               "; c\n[default]\n aws_access_key_id = x\naws_access_key_id=file\n[other]\na = b = c\n");
   Profile profile = load_profile("default", true);
   EXPECT_EQ(profile["aws_access_key_id"], "file");
   EXPECT_EQ(profile["region"], "r");

@@ -33,12 +33,12 @@ TEST(Signature, IsThatOfTheDocumentationForAnObject) {
 }
 
 TEST(Signature, IsThatOfTheDocumentationForAnUpload) {
-  SignedRequest request{.method = "PUT",
-                        .host = "examplebucket.s3.amazonaws.com",
-                        .path = "/test%24file.text",
-                        .headers = {{"x-amz-storage-class", "REDUCED_REDUNDANCY"},
-                                    {"date", "Fri, 24 May 2013 00:00:00 GMT"}},
-                        .payload = "Welcome to Amazon S3."};
+  SignedRequest request{
+      .method = "PUT",
+      .host = "examplebucket.s3.amazonaws.com",
+      .path = "/test%24file.text",
+      .headers = {{"x-amz-storage-class", "REDUCED_REDUNDANCY"}, {"date", "Fri, 24 May 2013 00:00:00 GMT"}},
+      .payload = "Welcome to Amazon S3."};
   EXPECT_TRUE(
       authorization(request).ends_with("98ad721746da40c64f1a55b78f14c238d841ea1380cd77a1b5971af0ece108bd"));
 }

@@ -57,6 +57,9 @@ std::string written(const std::string& key, bool url) {
 }  // namespace
 
 void parse_target(Request& request) {
+  // As a proxy is asked: the whole address.
+  if (request.target.starts_with("http://"))
+    request.target.erase(0, std::min(request.target.find('/', 7), request.target.size()));
   const auto mark = request.target.find('?');
   request.raw_path = request.target.substr(0, mark);
   if (mark == std::string::npos) return;
@@ -92,8 +95,9 @@ Answer Bucket::answer(const Request& request, std::time_t now) {
   if (auto refused = refuse(account_, request, now)) {
     answer = std::move(*refused);
   } else if (bucket.empty()) {
-    answer.set_text(kXmlHead + "<ListAllMyBucketsResult" + kNamespace + "><Owner><ID>0</ID></Owner><Buckets><Bucket>" +
-                    "<Name>" + name_ + "</Name><CreationDate>" + iso_date(0) +
+    answer.set_text(kXmlHead + "<ListAllMyBucketsResult" + kNamespace +
+                    "><Owner><ID>0</ID></Owner><Buckets><Bucket>" + "<Name>" + name_ +
+                    "</Name><CreationDate>" + iso_date(0) +
                     "</CreationDate></Bucket></Buckets></ListAllMyBucketsResult>");
   } else if (bucket != name_) {
     answer = error_answer(404, "NoSuchBucket", "The specified bucket does not exist");
@@ -129,7 +133,8 @@ Answer Bucket::list(const Request& request) const {
   const std::string delimiter = request.parameter("delimiter");
   const bool url = request.parameter("encoding-type") == "url";
   std::size_t limit = kMaxKeys;
-  if (request.asks("max-keys")) limit = std::min<std::size_t>(limit, std::stoul("0" + request.parameter("max-keys")));
+  if (request.asks("max-keys"))
+    limit = std::min<std::size_t>(limit, std::stoul("0" + request.parameter("max-keys")));
   // The token is the last name that was given, as hexadecimal, so that nobody takes it for a key.
   const std::string token = request.parameter("continuation-token");
   const bool old = request.parameter("list-type") != "2";  // as older clients list
@@ -159,9 +164,10 @@ Answer Bucket::list(const Request& request) const {
       if (cut != std::string::npos) {
         prefixes += "<CommonPrefixes><Prefix>" + written(name, url) + "</Prefix></CommonPrefixes>";
       } else {
-        contents += "<Contents><Key>" + written(key, url) + "</Key><LastModified>" + iso_date(object.modified) +
-                    "</LastModified><ETag>&quot;" + object.etag + "&quot;</ETag><Size>" +
-                    std::to_string(object.size) + "</Size><StorageClass>STANDARD</StorageClass></Contents>";
+        contents += "<Contents><Key>" + written(key, url) + "</Key><LastModified>" +
+                    iso_date(object.modified) + "</LastModified><ETag>&quot;" + object.etag +
+                    "&quot;</ETag><Size>" + std::to_string(object.size) +
+                    "</Size><StorageClass>STANDARD</StorageClass></Contents>";
       }
     }
     if (cut == std::string::npos) {
@@ -206,7 +212,8 @@ Answer Bucket::get(const Request& request, const std::string& key) const {
   if (object == nullptr) return error_answer(404, "NoSuchKey", "The specified key does not exist.");
   const std::string& wanted = request.header("if-match");
   if (!wanted.empty() && wanted != "*" && unquoted(wanted) != object->etag)
-    return error_answer(412, "PreconditionFailed", "At least one of the pre-conditions you specified did not hold");
+    return error_answer(412, "PreconditionFailed",
+                        "At least one of the pre-conditions you specified did not hold");
 
   Answer answer;
   answer.operation = request.method == "GET" ? "get" : "head";

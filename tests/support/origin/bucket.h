@@ -1,5 +1,6 @@
-// Answers S3 requests for one bucket: ListObjectsV2 (and its predecessor), GET (whole, Range, If-Match), HEAD, PUT and DELETE of objects,
-// HEAD of the bucket, GetBucketLocation. Path-style and virtual-host addressing alike.
+// Answers S3 requests for one bucket: ListObjectsV2 (and its predecessor), GET (whole, Range, If-Match),
+// HEAD, PUT and DELETE of objects, HEAD of the bucket, GetBucketLocation. Path-style and virtual-host
+// addressing alike.
 #pragma once
 
 #include <string>

@@ -13,7 +13,8 @@ namespace {
 std::string digest(const EVP_MD* kind, std::string_view bytes) {
   std::string out(EVP_MAX_MD_SIZE, '\0');
   unsigned length = 0;
-  EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()), &length, kind, nullptr);
+  EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(out.data()), &length, kind,
+             nullptr);
   out.resize(length);
   return out;
 }

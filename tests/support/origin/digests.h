@@ -1,5 +1,5 @@
-// What SigV4 and ETags are made of, and how S3 writes names in URLs. Apart from the product's own code, so that
-// a mistake there does not meet the same mistake here.
+// What SigV4 and ETags are made of, and how S3 writes names in URLs. Apart from the product's own code, so
+// that a mistake there does not meet the same mistake here.
 #pragma once
 
 #include <ctime>

@@ -17,8 +17,8 @@ enum class Fault { kNone, kFail, kReset, kStall, kTruncate, kCorrupt };
 class Faults {
  public:
   // {"latency_ms": 10, "bandwidth": 100000000, "concurrency": 32,
-  //  "fail": {"next": 5} or {"every": 3}, with "status" and "on" ("get", "list", ... or "any", the default); the same
-  //  for "reset", "stall", "truncate", "corrupt"; null takes a fault away}
+  //  "fail": {"next": 5} or {"every": 3}, with "status" and "on" ("get", "list", ... or "any", the default);
+  //  the same for "reset", "stall", "truncate", "corrupt"; null takes a fault away}
   // Throws std::exception for anything else.
   void set(const nlohmann::json& wishes);
   void clear() { *this = Faults(); }

@@ -28,7 +28,8 @@ int main(int argc, char** argv) {
     origin::Bucket served(bucket, account);
     if (!folder.empty()) served.objects().load_folder(folder);
     if (!generate.empty())
-      served.objects().generate(generate[0], generate[1], generate[2], static_cast<std::uint32_t>(generate[3]));
+      served.objects().generate(generate[0], generate[1], generate[2],
+                                static_cast<std::uint32_t>(generate[3]));
     origin::run_server(served, options);
   } catch (const std::exception& error) {
     std::cerr << "origin: " << error.what() << '\n';

@@ -28,7 +28,8 @@ void Objects::load_folder(const std::string& folder) {
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (!entry.is_regular_file()) continue;
     std::ifstream file(entry.path(), std::ios::binary);
-    put(entry.path().lexically_relative(folder).string(), std::string(std::istreambuf_iterator<char>(file), {}));
+    put(entry.path().lexically_relative(folder).string(),
+        std::string(std::istreambuf_iterator<char>(file), {}));
   }
 }
 

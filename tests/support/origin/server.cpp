@@ -2,18 +2,17 @@
 
 #include <unistd.h>
 
-#include <utility>  // before Asio, which forgets it
-
+#include <algorithm>
 #include <boost/asio.hpp>
 #include <boost/asio/ssl.hpp>
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl.hpp>
-#include <algorithm>
 #include <cctype>
 #include <iostream>
 #include <memory>
 #include <random>
+#include <utility>
 
 #include "tests/support/origin/digests.h"
 #include "tests/support/origin/traffic.h"
@@ -28,7 +27,8 @@ namespace http = boost::beast::http;
 using asio::ip::tcp;
 using boost::system::error_code;
 
-constexpr std::size_t kSlice = 32 << 10;  // what leaves at once, so that connections share a capped wire evenly
+constexpr std::size_t kSlice =
+    32 << 10;  // what leaves at once, so that connections share a capped wire evenly
 constexpr std::uint64_t kMaxUpload = 256 << 20;
 constexpr auto kStallFor = std::chrono::minutes(10);
 constexpr const char* kFaultNames[] = {"", "fail", "reset", "stall", "truncate", "corrupt"};
@@ -59,10 +59,10 @@ Request to_request(const Message& message) {
 }
 
 std::string head_of(const Answer& answer) {
-  std::string head = "HTTP/1.1 " + std::to_string(answer.status) + " " +
-                     std::string(http::obsolete_reason(static_cast<http::status>(answer.status))) +
-                     "\r\nServer: winnow-test-origin\r\nContent-Length: " + std::to_string(answer.body.size()) +
-                     "\r\n";
+  std::string head =
+      "HTTP/1.1 " + std::to_string(answer.status) + " " +
+      std::string(http::obsolete_reason(static_cast<http::status>(answer.status))) +
+      "\r\nServer: winnow-test-origin\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n";
   for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
   return head + "\r\n";
 }
@@ -88,7 +88,8 @@ class Session {
       parser.body_limit(kMaxUpload);
       parser.header_limit(64 << 10);
       error_code error;
-      co_await http::async_read_header(stream_, buffer, parser, asio::redirect_error(asio::use_awaitable, error));
+      co_await http::async_read_header(stream_, buffer, parser,
+                                       asio::redirect_error(asio::use_awaitable, error));
       if (error) co_return;
       if (beast::iequals(parser.get()[http::field::expect], "100-continue"))
         co_await asio::async_write(stream_, asio::buffer(std::string_view("HTTP/1.1 100 Continue\r\n\r\n")),
@@ -171,7 +172,8 @@ asio::awaitable<void> serve_plain(tcp::socket socket, Shared& shared) {
 asio::awaitable<void> serve_tls(tcp::socket socket, Shared& shared, asio::ssl::context& context) {
   asio::ssl::stream<tcp::socket> stream(std::move(socket), context);
   error_code error;
-  co_await stream.async_handshake(asio::ssl::stream_base::server, asio::redirect_error(asio::use_awaitable, error));
+  co_await stream.async_handshake(asio::ssl::stream_base::server,
+                                  asio::redirect_error(asio::use_awaitable, error));
   if (!error) co_await Session<asio::ssl::stream<tcp::socket>>(stream, shared).run();
 }
 
@@ -252,19 +254,22 @@ void run_server(Bucket& bucket, const ServerOptions& options) {
     context.use_certificate_chain_file(options.certificate);
     context.use_private_key_file(options.key, asio::ssl::context::pem);
   }
-  asio::co_spawn(io, accept(acceptor,
-                            [&](tcp::socket socket) {
-                              shared.traffic.connect();
-                              return tls ? serve_tls(std::move(socket), shared, context)
-                                         : serve_plain(std::move(socket), shared);
-                            }),
+  asio::co_spawn(io,
+                 accept(acceptor,
+                        [&](tcp::socket socket) {
+                          shared.traffic.connect();
+                          return tls ? serve_tls(std::move(socket), shared, context)
+                                     : serve_plain(std::move(socket), shared);
+                        }),
                  asio::detached);
   asio::co_spawn(
-      io, accept(control_acceptor, [&](tcp::socket socket) { return serve_control(std::move(socket), shared); }),
+      io,
+      accept(control_acceptor, [&](tcp::socket socket) { return serve_control(std::move(socket), shared); }),
       asio::detached);
   asio::signal_set signals(io, SIGTERM, SIGINT);
   signals.async_wait([&](error_code, int) { _exit(0); });  // nobody is waited for
-  std::cout << acceptor.local_endpoint().port() << " " << control_acceptor.local_endpoint().port() << std::endl;
+  std::cout << acceptor.local_endpoint().port() << " " << control_acceptor.local_endpoint().port()
+            << std::endl;
   io.run();
 }
 

@@ -1,6 +1,6 @@
-// The origin's sockets: S3 on one port, plain or TLS, and the control port beside it. All on the caller's thread.
-// Control: POST /faults (see faults.h), POST /clear (faults and counts), GET /counts, GET /log (JSON lines of every
-// request), PUT and DELETE /object?key=K, POST /account (new credentials or region).
+// The origin's sockets: S3 on one port, plain or TLS, and the control port beside it. All on the caller's
+// thread. Control: POST /faults (see faults.h), POST /clear (faults and counts), GET /counts, GET /log (JSON
+// lines of every request), PUT and DELETE /object?key=K, POST /account (new credentials or region).
 #pragma once
 
 #include <cstdint>

@@ -106,8 +106,9 @@ std::optional<Answer> refuse(const Account& account, const Request& request, std
     return error_answer(403, "InvalidAccessKeyId", "The access key id does not exist");
   const std::string& stamp = request.header("x-amz-date");
   if (found->region != account.region) {
-    Answer answer = error_answer(400, "AuthorizationHeaderMalformed",
-                                 "the region '" + found->region + "' is wrong; expecting '" + account.region + "'");
+    Answer answer =
+        error_answer(400, "AuthorizationHeaderMalformed",
+                     "the region '" + found->region + "' is wrong; expecting '" + account.region + "'");
     answer.headers.emplace_back("x-amz-bucket-region", account.region);
     return answer;
   }
@@ -130,7 +131,8 @@ std::optional<Answer> refuse(const Account& account, const Request& request, std
   for (const std::string& part : {found->region, std::string("s3"), std::string("aws4_request")})
     key = hmac_sha256(key, part);
   if (to_hex(hmac_sha256(key, text)) == found->signature) return std::nullopt;
-  return error_answer(403, "SignatureDoesNotMatch", "The signature calculated does not match the one provided");
+  return error_answer(403, "SignatureDoesNotMatch",
+                      "The signature calculated does not match the one provided");
 }
 
 }  // namespace origin

@@ -1,5 +1,6 @@
-// Verifies AWS Signature Version 4 in the Authorization header, strictly: the scope, the signed headers (host and
-// every x-amz-* must be among them), the payload's hash, the session token, and a clock within fifteen minutes.
+// Verifies AWS Signature Version 4 in the Authorization header, strictly: the scope, the signed headers (host
+// and every x-amz-* must be among them), the payload's hash, the session token, and a clock within fifteen
+// minutes.
 #pragma once
 
 #include <ctime>

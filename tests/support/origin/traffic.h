@@ -34,8 +34,10 @@ class Traffic {
   }
 
   nlohmann::json counts() const {
-    return {{"requests", requests_},   {"bytes", bytes_},  {"status", by_status_},        {"operations", by_operation_},
-            {"connections", connections_}, {"gets", gets_}, {"most_at_once", most_at_once_}};
+    return {{"requests", requests_},        {"bytes", bytes_},
+            {"status", by_status_},         {"operations", by_operation_},
+            {"connections", connections_},  {"gets", gets_},
+            {"most_at_once", most_at_once_}};
   }
   nlohmann::json log() const {
     nlohmann::json all = nlohmann::json::array();
