@@ -13,6 +13,7 @@ void add_unmount_command(CLI::App& app);
 void add_status_command(CLI::App& app);
 void add_refresh_command(CLI::App& app);
 void add_select_command(CLI::App& app);
+void add_simulate_command(CLI::App& app);
 void add_serve_command(CLI::App& app);  // what a holder starts; not for people
 void add_upgrade_command(CLI::App& app);
 

@@ -76,6 +76,8 @@ void Daemon::start() {
   kernel_->pages().attach(options_.mountpoint);
   widen_readahead();
   start_tracking();
+  recorder_->set_opens_seen(track_in_force_ != TrackMode::kOff);
+  recorder_->resume();
   control_ = std::make_unique<ControlServer>(state_.socket_path(),
                                              [this](const auto& request) { return control(request); });
   house_ = std::thread([this] { keep_house(); });
@@ -95,7 +97,8 @@ void Daemon::start_serving() {
   PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
   reads_ = std::make_unique<ReadPath>(source_, *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
-  filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
+  recorder_ = std::make_unique<AccessRecorder>(*snapshots_, state_.recording_path());
+  filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages, *recorder_);
   filesystem_->generated().add("status.json", [this] { return to_json(gather()); });
   filesystem_->generated().add("metrics", [this] { return to_metrics(gather()); });
   device_ = std::make_unique<FuseDevice>(std::move(inheritance_.device), *filesystem_, options_.page_cache,
@@ -129,7 +132,7 @@ void Daemon::start_tracking() {
   if (track_in_force_ == TrackMode::kOpen || options_.track == TrackMode::kOff) return;
   std::string why;
   auto tracker = AccessTracker::start(
-      options_.mountpoint, [this](NodeId id, int) { filesystem_->note_open(id); }, why);
+      options_.mountpoint, [this](NodeId id, int reader) { filesystem_->note_open(id, reader); }, why);
   if (!tracker && options_.track == TrackMode::kFanotify) {
     throw StartupError("--track fanotify is not possible here (" + why +
                        "); it needs CAP_SYS_ADMIN, or use --track open");
@@ -149,7 +152,9 @@ Daemon::End Daemon::run() {
   }
   // The kernel ends an unmounted connection and an aborted one alike; the mount table tells them apart.
   const auto mounted = mount_at(options_.mountpoint);
-  return mounted && mounted->device == mounted_device_ ? End::kAborted : End::kUnmounted;
+  if (mounted && mounted->device == mounted_device_) return End::kAborted;
+  unlink(state_.recording_path().c_str());  // a recording ends with its mount
+  return End::kUnmounted;
 }
 
 void Daemon::handle_signal() {
@@ -193,6 +198,8 @@ void Daemon::unmount(UnmountKind kind) {
 nlohmann::json Daemon::control(const nlohmann::json& request) {
   const std::string command = request.value("command", "");
   if (command == "refresh") return refresh();
+  if (command == "record") return record(request);
+  if (command == "record_stop") return to_json(recorder_->stop());
   if (command == "invalidate" && test_hook("WINNOW_TEST_INVALIDATE") != nullptr) return invalidate(request);
   if (command == "unmount") {
     const std::string kind = request.value("kind", "plain");
@@ -203,6 +210,14 @@ nlohmann::json Daemon::control(const nlohmann::json& request) {
   }
   throw StartupError("this daemon (" + std::string(kVersion) + ") does not know the command '" + command +
                      "'");
+}
+
+// A path may hold any bytes, so it comes as numbers.
+nlohmann::json Daemon::record(const nlohmann::json& request) {
+  const auto file = request.at("file").get<std::vector<std::uint8_t>>();
+  recorder_->start({file.begin(), file.end()},
+                   request.value("limit_bytes", AccessRecorder::kDefaultLimit));
+  return nlohmann::json::object();
 }
 
 // For tests only: a notification for a page that a READ may have locked.
@@ -328,6 +343,7 @@ StatusFacts Daemon::gather() const {
     facts.lost_events = tracker_ ? tracker_->overflows() : 0;
   }
   facts.opens = filesystem_->opens();
+  facts.recording = recorder_->facts();
   facts.reads = reads_->counts();
   facts.fetches = reads_->fetch_counts();
   facts.requests = device_->requests().by_kind();

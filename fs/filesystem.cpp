@@ -38,8 +38,8 @@ Attributes edition_attributes(const GeneratedFiles::Edition& edition) {
 }  // namespace
 
 Filesystem::Filesystem(OwnershipOptions ownership, const Snapshots& snapshots, ReadPath& reads,
-                       PageTier* pages)
-    : ownership_(ownership), snapshots_(snapshots), reads_(reads), pages_(pages) {}
+                       PageTier* pages, AccessRecorder& recorder)
+    : ownership_(ownership), snapshots_(snapshots), reads_(reads), pages_(pages), recorder_(recorder) {}
 
 Attributes Filesystem::shown(const Node& node, bool exact) const {
   Attributes attributes{.id = node.id, .stat = node.stat};
@@ -142,10 +142,11 @@ void Filesystem::forget(NodeId id, std::uint64_t times) {
   if (lookups_.forget(id, times) && pages_ != nullptr) pages_->note_forgotten(id);
 }
 
-void Filesystem::note_open(NodeId id) {
+void Filesystem::note_open(NodeId id, int reader) {
   if (is_generated(id) || is_exact_folder(id)) return;
   opens_.fetch_add(1, std::memory_order_relaxed);
   if (pages_ != nullptr) pages_->note_open(id);
+  recorder_.note_open(id, reader);
 }
 
 void Filesystem::read(NodeId id, std::uint64_t offset, std::size_t size, BytesWaiter reply) {
@@ -158,6 +159,7 @@ void Filesystem::read(NodeId id, std::uint64_t offset, std::size_t size, BytesWa
   const auto node = tree->find(id);
   if (!node) return reads_.refuse_as_stale(tree->names_of_superseded(id), std::move(reply));
   if (!is_regular(node->stat)) return reply(errno_error(EISDIR));
+  if (offset == 0) recorder_.note_read(id);
   reads_.read(*tree, *node, offset, size, std::move(reply));
 }
 

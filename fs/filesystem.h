@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cache/result.h"
+#include "fs/access_recorder.h"
 #include "fs/generated_files.h"
 #include "fs/lookup_counts.h"
 #include "fs/node_id.h"
@@ -34,7 +35,8 @@ struct Attributes {
 class Filesystem {
  public:
   // `pages` may be null: the mount then does without the page cache.
-  Filesystem(OwnershipOptions ownership, const Snapshots& snapshots, ReadPath& reads, PageTier* pages);
+  Filesystem(OwnershipOptions ownership, const Snapshots& snapshots, ReadPath& reads, PageTier* pages,
+             AccessRecorder& recorder);
 
   GeneratedFiles& generated() { return generated_; }
 
@@ -50,7 +52,7 @@ class Filesystem {
 
   void read(NodeId id, std::uint64_t offset, std::size_t size, BytesWaiter reply);
   void forget(NodeId id, std::uint64_t times);
-  void note_open(NodeId id);  // somebody opened it
+  void note_open(NodeId id, int reader);  // that process opened it
   Result<std::string> extended_attribute(NodeId id, std::string_view name);
 
   std::uint64_t opens() const { return opens_; }
@@ -66,6 +68,7 @@ class Filesystem {
   const Snapshots& snapshots_;
   ReadPath& reads_;
   PageTier* const pages_;
+  AccessRecorder& recorder_;
   GeneratedFiles generated_;
   LookupCounts lookups_;
   std::atomic<std::uint64_t> opens_{0};

@@ -106,7 +106,7 @@ void on_open(fuse_req_t req, fuse_ino_t node, fuse_file_info* info) {
     fuse_reply_err(req, ENOSYS);  // the kernel then sends no OPEN and no RELEASE, for any file
     return;
   }
-  core(req).note_open(NodeId{node});
+  core(req).note_open(NodeId{node}, fuse_req_ctx(req)->pid);
   info->keep_cache = options.use_page_cache;
   info->direct_io = !options.use_page_cache;
   fuse_reply_open(req, info);

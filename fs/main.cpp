@@ -24,6 +24,7 @@ int run(std::vector<std::string> words) {
   winnow::add_status_command(app);
   winnow::add_refresh_command(app);
   winnow::add_select_command(app);
+  winnow::add_simulate_command(app);
   winnow::add_upgrade_command(app);
   winnow::add_serve_command(app);
   winnow::add_config_option(app);

@@ -30,6 +30,7 @@ class StateDir {
   std::string socket_path() const { return path_ + "/control"; }
   std::string holder_socket_path() const { return path_ + "/holder"; }
   std::string options_path() const { return path_ + "/mount.json"; }
+  std::string recording_path() const { return path_ + "/recording.json"; }  // while one is wanted
 
   int lock_fd() const { return lock_.get(); }
   bool has_catalogue() const;

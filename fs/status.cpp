@@ -13,6 +13,11 @@ std::uint64_t hits(const StatusFacts& facts) {
   return facts.opens - std::min(facts.opens, facts.reads.misses);
 }
 
+nlohmann::ordered_json to_json(const RecordingFacts& facts) {
+  return {{"active", facts.active},   {"file", facts.file},   {"written", facts.written},
+          {"lost", facts.lost},       {"bytes", facts.bytes}, {"ended", facts.ended}};
+}
+
 std::string to_json(const StatusFacts& facts) {
   nlohmann::ordered_json requests = nlohmann::ordered_json::object();
   std::uint64_t total = 0;
@@ -62,6 +67,7 @@ std::string to_json(const StatusFacts& facts) {
         {"stale", facts.reads.stale}}},
       {"tracking",
        {{"mode", facts.track}, {"reason", facts.track_reason}, {"lost_events", facts.lost_events}}},
+      {"recording", to_json(facts.recording)},
       {"fetches",
        {{"total", facts.fetches.fetches},
         {"bytes", facts.fetches.bytes},

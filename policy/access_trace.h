@@ -25,7 +25,7 @@ struct TracedSample {
 struct AccessTrace {
   std::vector<TracedSample> samples;
   std::vector<SampleId> reads;
-  std::vector<std::uint64_t> epoch_starts;  // positions in `reads`, ascending; the first epoch's 0 is left out
+  std::vector<std::uint64_t> epoch_starts;  // positions in `reads`, ascending, without the first epoch's 0
 
   TracedSample& sample(SampleId id) { return samples[value(id) - 1]; }
   const TracedSample& sample(SampleId id) const { return samples[value(id) - 1]; }

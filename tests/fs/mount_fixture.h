@@ -34,7 +34,8 @@ class MountFixture : public testing::Test {
     pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, budget_bytes,
                                        std::make_unique<Lru>(), page_counts);
     reads = std::make_unique<ReadPath>(source, *snapshots, kernel, *notifications, pages.get(), options);
-    filesystem = std::make_unique<Filesystem>(ownership, *snapshots, *reads, pages.get());
+    recorder = std::make_unique<AccessRecorder>(*snapshots, state.recording_path());
+    filesystem = std::make_unique<Filesystem>(ownership, *snapshots, *reads, pages.get(), *recorder);
   }
   void TearDown() override { stop(); }
   void stop() {
@@ -71,6 +72,7 @@ class MountFixture : public testing::Test {
   std::unique_ptr<WorkerPool> notifications;
   std::unique_ptr<PageTier> pages;
   std::unique_ptr<ReadPath> reads;
+  std::unique_ptr<AccessRecorder> recorder;
   std::unique_ptr<Filesystem> filesystem;
 };
 

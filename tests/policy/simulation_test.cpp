@@ -136,8 +136,9 @@ std::uint64_t plain_hits(const AccessTrace& trace, const std::string& policy, st
     for (const auto& [one, facts] : residents) {
       if (rank(one) < rank(victim)) victim = one;
     }
-    const bool worse = policy == "belady" ? next_use(id, now) >= next_use(victim, now)
-                                          : trace.samples[id - 1].importance <= trace.samples[victim - 1].importance;
+    const bool worse =
+        policy == "belady" ? next_use(id, now) >= next_use(victim, now)
+                           : trace.samples[id - 1].importance <= trace.samples[victim - 1].importance;
     if (policy != "lru" && worse) continue;
     residents.erase(victim);
     residents[id] = {now, true};
@@ -300,7 +301,8 @@ TEST(AccessTrace, GeneratedOnesAreWhatTheirNamesSay) {
 
 TEST(AccessTrace, RefusesWhatCannotBeGenerated) {
   EXPECT_EQ(refusal_of([] { generate({.samples = 0}); }), "files must be in [1, 4294967296], got 0");
-  EXPECT_EQ(refusal_of([] { generate({.epochs = 0}); }), "epochs must be a finite number of at least 1, got 0");
+  EXPECT_EQ(refusal_of([] { generate({.epochs = 0}); }),
+            "epochs must be a finite number of at least 1, got 0");
   EXPECT_EQ(refusal_of([] { generate({.least_bytes = 2, .most_bytes = 1}); }),
             "bytes must be a size of at least 1, or two with the lower one first, got 2 to 1");
   EXPECT_EQ(refusal_of([] { parse_trace_kind("x"); }),
