@@ -1,5 +1,6 @@
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -88,6 +89,10 @@ SimulationReport planned(const SimulateArguments& arguments, const AccessTrace& 
       .first_reads = trace.first_reads(),
       .scored = static_cast<std::uint64_t>(std::count_if(
           trace.samples.begin(), trace.samples.end(), [](const TracedSample& one) { return one.scored; })),
+      .sizes_differ = std::any_of(trace.samples.begin(), trace.samples.end(),
+                                  [&](const TracedSample& one) {
+                                    return one.bytes != trace.samples.front().bytes;
+                                  }),
       .runs = {}};
   const double budget = parse_share("--substitute", arguments.substitute);
   const auto from =

@@ -54,6 +54,7 @@ std::string as_table(const SimulationReport& report) {
                      " re-reads\n";
   if (report.scored == 0)
     text += "no file has a score, so all count as important and nothing is substituted\n";
+  if (report.sizes_differ) text += "the files differ in size, so belady is a good guess but no bound\n";
   std::vector<Row> rows{{"cache", "policy", "bytes", "hits", "exact", "substituted", "fetched"}};
   std::string last;
   for (const SimulationRun& run : report.runs) {
@@ -86,6 +87,7 @@ nlohmann::ordered_json as_json(const SimulationReport& report) {
                                  {"reads", report.reads},
                                  {"rereads", report.reads - report.first_reads},
                                  {"scored_files", report.scored},
+                                 {"belady_is_the_bound", !report.sizes_differ},
                                  {"seconds", report.seconds}};
   json["results"] = nlohmann::ordered_json::array();
   for (const SimulationRun& run : report.runs) {

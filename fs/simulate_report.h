@@ -26,6 +26,7 @@ struct SimulationReport {
   std::uint64_t reads = 0;
   std::uint64_t first_reads = 0;
   std::uint64_t scored = 0;
+  bool sizes_differ = false;
   double seconds = 0;               // that the simulations took
   std::vector<SimulationRun> runs;  // by size, then by policy
 

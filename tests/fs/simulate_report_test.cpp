@@ -46,6 +46,16 @@ TEST(SimulateReport, TheTableIsAlignedAndCountsSubstitutedReadsApart) {
             "simulated in 1.2 s\n");
 }
 
+TEST(SimulateReport, WhatLimitsTheFiguresIsTold) {
+  SimulationReport report = some_report();
+  report.sizes_differ = true;
+  report.scored = 0;
+  EXPECT_NE(as_table(report).find("re-reads\nno file has a score, so all count as important and nothing is "
+                                  "substituted\nthe files differ in size, so belady is a good guess but no "
+                                  "bound\n\ncache"),
+            std::string::npos);
+}
+
 TEST(SimulateReport, CsvAndJsonSayTheSame) {
   EXPECT_EQ(as_csv(some_report()),
             "cache,cache_bytes,policy,reads,rereads,hits,exact,substituted,fetched,fetched_bytes\n"
@@ -55,6 +65,7 @@ TEST(SimulateReport, CsvAndJsonSayTheSame) {
             "50K,51200,none+10%,300,200,103,0.515000,20,177,7\n");
   const auto json = as_json(some_report());
   EXPECT_EQ(json["rereads"], 200);
+  EXPECT_EQ(json["belady_is_the_bound"], true);
   ASSERT_EQ(json["results"].size(), 4U);
   EXPECT_EQ(json["results"][3]["policy"], "none+10%");
   EXPECT_EQ(json["results"][3]["exact"], 0.515);
