@@ -15,6 +15,7 @@ void add_refresh_command(CLI::App& app);
 void add_warm_command(CLI::App& app);
 void add_hint_command(CLI::App& app);
 void add_select_command(CLI::App& app);
+void add_simulate_command(CLI::App& app);
 void add_serve_command(CLI::App& app);  // what a holder starts; not for people
 void add_upgrade_command(CLI::App& app);
 

@@ -2,6 +2,8 @@
 // way.
 //   {"command": "refresh"}                      -> {"ok": true, "added": n, "removed": n, "changed": n,
 //   "files": n}
+//   {"command": "record", "file": [bytes], "limit_bytes": n}  -> {"ok": true}
+//   {"command": "record_stop"}                  -> {"ok": true, "file": "...", "written": n, "lost": n, ...}
 //   {"command": "unmount", "kind": "plain|lazy|force"}  -> {"ok": true}
 // A failure is {"ok": false, "error": "one sentence"}. Only the daemon's user and root can connect.
 #pragma once

@@ -78,6 +78,8 @@ void Daemon::start() {
   kernel_->pages().attach(options_.mountpoint);
   widen_readahead();
   start_tracking();
+  recorder_->set_opens_seen(track_in_force_ != TrackMode::kOff);
+  recorder_->resume();
   control_ = std::make_unique<ControlServer>(state_.socket_path(),
                                              [this](const auto& request) { return control(request); });
   house_ = std::thread([this] { keep_house(); });
@@ -98,6 +100,7 @@ void Daemon::start_serving() {
   tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_);
   reads_ = std::make_unique<ReadPath>(*source_, tiers_->near(), *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
+  recorder_ = std::make_unique<AccessRecorder>(*snapshots_, state_.recording_path());
   filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
   start_prefetch(pages);
   filesystem_->generated().add("status.json", [this] { return to_json(gather()); });
@@ -130,8 +133,12 @@ void Daemon::start_prefetch(PageTier* pages) {
         const auto node = snapshots_->tree()->find(id);
         if (node) tiers_->note_open(sample_of(id), node->stat.version.size);
         prefetch_->on_open(id, pid);
+        recorder_->note_open(id, pid);
       },
-      [this](NodeId id) { prefetch_->on_miss(id); });
+      [this](NodeId id) {
+        prefetch_->on_miss(id);
+        recorder_->note_read(id);
+      });
 }
 
 void Daemon::check_answers() const {
@@ -171,7 +178,9 @@ Daemon::End Daemon::run() {
   }
   // The kernel ends an unmounted connection and an aborted one alike; the mount table tells them apart.
   const auto mounted = mount_at(options_.mountpoint);
-  return mounted && mounted->device == mounted_device_ ? End::kAborted : End::kUnmounted;
+  if (mounted && mounted->device == mounted_device_) return End::kAborted;
+  unlink(state_.recording_path().c_str());  // a recording ends with its mount
+  return End::kUnmounted;
 }
 
 void Daemon::handle_signal() {
@@ -354,6 +363,7 @@ StatusFacts Daemon::gather() const {
     facts.lost_events = tracker_ ? tracker_->overflows() : 0;
   }
   facts.opens = filesystem_->opens();
+  facts.recording = recorder_->facts();
   facts.reads = reads_->counts();
   facts.fetches = reads_->fetch_counts();
   facts.requests = device_->requests().by_kind();

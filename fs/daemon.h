@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "cache/source.h"
+#include "fs/access_recorder.h"
 #include "fs/access_tracker.h"
 #include "fs/control.h"
 #include "fs/filesystem.h"
@@ -68,6 +69,7 @@ class Daemon {
 
   nlohmann::json refresh();
   nlohmann::json invalidate(const nlohmann::json& request);
+  nlohmann::json record(const nlohmann::json& request);
   void unmount(UnmountKind kind);
   void tell_kernel(const KernelChanges& changes);
   void keep_house();  // refreshes and audits, until told to stop
@@ -94,6 +96,7 @@ class Daemon {
   std::unique_ptr<PageTier> pages_;
   std::unique_ptr<Tiers> tiers_;
   std::unique_ptr<ReadPath> reads_;
+  std::unique_ptr<AccessRecorder> recorder_;
   std::unique_ptr<Filesystem> filesystem_;
   std::unique_ptr<Prefetch> prefetch_;
   std::unique_ptr<Warm> warm_;

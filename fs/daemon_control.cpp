@@ -25,6 +25,8 @@ void keep_copy(const std::string& from, const std::string& to) {
 nlohmann::json Daemon::control(const nlohmann::json& request) {
   const std::string command = request.value("command", "");
   if (command == "refresh") return refresh();
+  if (command == "record") return record(request);
+  if (command == "record_stop") return to_json(recorder_->stop());
   if (command == "hint") return hint(request);
   if (command == "warm") return warm(request);
   if (command == "warm-cancel") {
@@ -47,6 +49,13 @@ nlohmann::json Daemon::control(const nlohmann::json& request) {
 nlohmann::json Daemon::invalidate(const nlohmann::json& request) {
   const NodeId node{request.value("node", std::uint64_t{0})};
   notifications_->submit(WorkerPool::Urgency::kDemand, 0, [this, node] { kernel_->invalidate_node(node); });
+  return nlohmann::json::object();
+}
+
+// A path may hold any bytes, so it comes as numbers.
+nlohmann::json Daemon::record(const nlohmann::json& request) {
+  const auto file = request.at("file").get<std::vector<std::uint8_t>>();
+  recorder_->start({file.begin(), file.end()}, request.value("limit_bytes", AccessRecorder::kDefaultLimit));
   return nlohmann::json::object();
 }
 

@@ -26,6 +26,7 @@ int run(std::vector<std::string> words) {
   winnow::add_warm_command(app);
   winnow::add_hint_command(app);
   winnow::add_select_command(app);
+  winnow::add_simulate_command(app);
   winnow::add_upgrade_command(app);
   winnow::add_serve_command(app);
   winnow::add_config_option(app);

@@ -108,6 +108,7 @@ std::unique_ptr<Prepared> prepare(MountOptions& options) {
     throw StartupError("--track fanotify is not possible here; it needs CAP_SYS_ADMIN, or use --track open");
   }
   auto prepared = std::make_unique<Prepared>(options);
+  unlink(prepared->state.recording_path().c_str());  // of a mount that was cut off
   const auto source = make_reachable_source(options);
   options.used_saved_snapshot = has_fitting_snapshot(prepared->state, *source, options.follow_symlinks);
   if (!options.used_saved_snapshot) take_first_snapshot(*source, prepared->state, options.follow_symlinks);

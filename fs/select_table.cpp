@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "fs/csv.h"
 #include "policy/error.h"
 
 namespace winnow {
@@ -15,51 +16,19 @@ namespace {
 using nlohmann::json;
 using Columns = std::map<std::string, std::vector<std::string>>;
 
-// Splits one CSV record off the text; quoted cells may hold commas, line ends and doubled quotes.
-std::vector<std::string> take_record(std::string_view& text) {
-  std::vector<std::string> cells(1);
-  bool quoted = false;
-  std::size_t at = 0;
-  for (; at < text.size(); ++at) {
-    const char c = text[at];
-    if (quoted) {
-      const bool doubled = c == '"' && at + 1 < text.size() && text[at + 1] == '"';
-      if (doubled) ++at;
-      if (c != '"' || doubled) {
-        cells.back() += c;
-      } else {
-        quoted = false;
-      }
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == ',') {
-      cells.emplace_back();
-    } else if (c == '\n') {
-      break;
-    } else if (c != '\r') {
-      cells.back() += c;
-    }
-  }
-  if (quoted) throw PolicyError("a quoted cell of the table must end with a quote, got the end of the table");
-  text.remove_prefix(std::min(at + 1, text.size()));
-  return cells;
-}
-
-std::string trimmed(const std::string& cell) {
-  const auto begin = cell.find_first_not_of(" \t");
-  return begin == std::string::npos ? "" : cell.substr(begin, cell.find_last_not_of(" \t") - begin + 1);
-}
-
 Columns parse_csv(std::string_view text) {
-  std::vector<std::string> names = take_record(text);
+  std::istringstream stream{std::string(text)};
+  CsvReader reader(stream, "the table");
+  std::vector<std::string> names;
+  reader.next(names);
   Columns columns;
   for (std::string& name : names) {
     name = trimmed(name);
     if (!columns.try_emplace(name).second)
       throw PolicyError("columns must have different names, got " + name + " twice");
   }
-  for (std::size_t row = 1; !text.empty(); ++row) {
-    const std::vector<std::string> cells = take_record(text);
+  std::vector<std::string> cells;
+  for (std::size_t row = 1; reader.next(cells); ++row) {
     if (cells.size() == 1 && trimmed(cells[0]).empty()) continue;
     if (cells.size() != names.size()) {
       throw PolicyError("row " + std::to_string(row) + " must have " + std::to_string(names.size()) +

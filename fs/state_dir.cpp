@@ -92,8 +92,8 @@ bool StateDir::is_ours() const {
 StateDir::~StateDir() {
   if (kept_ || had_catalogue_) return;
   std::error_code ignored;
-  for (const char* name :
-       {"catalogue", "journal", "control", "holder", "mount.json", "skipped", "winnow.log", "lock"}) {
+  for (const char* name : {"catalogue", "journal", "control", "holder", "mount.json", "skipped", "order", "scores",
+                           "recording.json", "winnow.log", "lock"}) {
     files::remove(files::path(path_) / name, ignored);
   }
   if (first_made_.empty()) return;

@@ -33,6 +33,7 @@ class StateDir {
   std::string order_path() const { return path_ + "/order"; }
   std::string scores_path() const { return path_ + "/scores"; }
   std::string options_path() const { return path_ + "/mount.json"; }
+  std::string recording_path() const { return path_ + "/recording.json"; }  // while one is wanted
 
   int lock_fd() const { return lock_.get(); }
   bool has_catalogue() const;

@@ -13,6 +13,11 @@ std::uint64_t hits(const StatusFacts& facts) {
   return facts.opens - std::min(facts.opens, facts.reads.misses);
 }
 
+nlohmann::ordered_json to_json(const RecordingFacts& facts) {
+  return {{"active", facts.active},   {"file", facts.file},   {"written", facts.written},
+          {"lost", facts.lost},       {"bytes", facts.bytes}, {"ended", facts.ended}};
+}
+
 nlohmann::json to_json(const WarmProgress& warm) {
   return {{"running", warm.running},
           {"files", warm.files},
@@ -126,6 +131,7 @@ std::string to_json(const StatusFacts& facts) {
         {"stale", facts.reads.stale}}},
       {"tracking",
        {{"mode", facts.track}, {"reason", facts.track_reason}, {"lost_events", facts.lost_events}}},
+      {"recording", to_json(facts.recording)},
       {"fetches",
        {{"total", facts.fetches.fetches},
         {"prefetches", facts.fetches.prefetches},

@@ -12,6 +12,7 @@
 
 #include "cache/fetcher.h"
 #include "cache/listing.h"
+#include "fs/access_recorder.h"
 #include "fs/page_tier.h"
 #include "fs/prefetch.h"
 #include "fs/read_path.h"
@@ -64,6 +65,7 @@ struct StatusFacts {
   std::string track_reason;
   std::uint64_t opens = 0;
   std::uint64_t lost_events = 0;
+  RecordingFacts recording;
   ReadCounts reads;
   FetchCounts fetches;
   std::vector<std::pair<std::string_view, std::uint64_t>> requests;
@@ -80,6 +82,7 @@ std::uint64_t hits(const StatusFacts& facts);
 
 std::string to_json(const StatusFacts& facts);
 nlohmann::json to_json(const WarmProgress& warm);
+nlohmann::ordered_json to_json(const RecordingFacts& facts);
 std::string to_metrics(const StatusFacts& facts);
 
 // What the worker itself may take, beside the page cache, over a catalogue of so many bytes: the bytes of

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <chrono>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
 #include <sstream>
@@ -8,6 +9,7 @@
 
 #include "cache/result.h"
 #include "fs/commands.h"
+#include "fs/control.h"
 #include "fs/holder_lookup.h"
 #include "fs/mount_lookup.h"
 #include "fs/mounting.h"
@@ -92,6 +94,37 @@ std::string prefetch_line(const Json& json) {
   return text;
 }
 
+std::string recording_line(const Json& json) {
+  const Json recording = json.value("recording", Json::object());
+  const std::string ended = recording.value("ended", "");
+  if (!recording.value("active", false) && ended.empty()) return "";
+  return (ended.empty() ? "to " : "ended: " + ended + "; ") + recording.value("file", "") + ", " +
+         std::to_string(recording.value("written", std::uint64_t{0})) + " accesses written, " +
+         std::to_string(recording.value("lost", std::uint64_t{0})) + " lost";
+}
+
+// The daemon writes the file, wherever this command runs.
+void begin_recording(const std::string& mountpoint, const std::string& file, const std::string& limit) {
+  const Json status = read_status(find_mount(mountpoint).mountpoint);
+  const std::string path = std::filesystem::absolute(file).string();
+  call_daemon(status.value("control_socket", ""),
+              {{"command", "record"},
+               {"file", std::vector<std::uint8_t>(path.begin(), path.end())},
+               {"limit_bytes", parse_size(limit, 0)}});
+  std::cout << "recording to " << path << "; winnow status --record-stop " << mountpoint << " ends it\n";
+  if (status.value("tracking", Json::object()).value("mode", "") == "off")
+    std::cout << "opens are not tracked on this mount: only reads that miss the page cache are seen\n";
+}
+
+void end_recording(const std::string& mountpoint) {
+  const Json status = read_status(find_mount(mountpoint).mountpoint);
+  const Json ended = call_daemon(status.value("control_socket", ""), {{"command", "record_stop"}});
+  std::cout << "recorded " << ended.value("written", std::uint64_t{0}) << " accesses to "
+            << ended.value("file", "") << ", " << ended.value("lost", std::uint64_t{0}) << " lost";
+  if (const std::string why = ended.value("ended", ""); !why.empty()) std::cout << "; it had ended: " << why;
+  std::cout << '\n';
+}
+
 std::string as_text(const Json& json) {
   std::ostringstream text;
   const auto line = [&](const char* name, const std::string& value) {
@@ -115,6 +148,7 @@ std::string as_text(const Json& json) {
                     percent(number(json, "reads", "hits"), opens) + "), " +
                     std::to_string(number(json, "reads", "misses")) + " misses, " +
                     std::to_string(number(json, "reads", "stale")) + " stale");
+  line("recording", recording_line(json));
   line("fetched", format_size(number(json, "fetches", "bytes")) + " in " +
                       std::to_string(number(json, "fetches", "total")) + " reads of the source, " +
                       std::to_string(number(json, "fetches", "in_flight")) + " under way, " +
@@ -214,12 +248,25 @@ void add_status_command(CLI::App& app) {
       ->needs(where);
   command->add_flag("--skipped", *skipped, "List the names of the source that the mount does not show")
       ->needs(where);
+  auto record = std::make_shared<std::string>();
+  auto record_limit = std::make_shared<std::string>("1G");
+  auto record_stop = std::make_shared<bool>(false);
+  CLI::Option* begins =
+      command
+          ->add_option("--record", *record, "Let the mount write the trace of its accesses to this new file")
+          ->needs(where);
+  command->add_option("--record-limit", *record_limit, "Where the recording ends by itself")
+      ->needs(begins)
+      ->capture_default_str();
+  command->add_flag("--record-stop", *record_stop, "End the recording")->needs(where)->excludes(begins);
   command->callback([=] {
     if (*skipped) {
       std::cout << show_skipped(*mountpoint, *as_json) << std::flush;
       return;
     }
     if (*restart) restart_worker(resolve_mountpoint(*mountpoint));
+    if (!record->empty()) return begin_recording(*mountpoint, *record, *record_limit);
+    if (*record_stop) return end_recording(*mountpoint);
     if (*again) return watch(*mountpoint, *as_json);
     std::cout << show(*mountpoint, *as_json) << std::flush;
   });

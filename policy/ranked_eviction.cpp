@@ -2,67 +2,61 @@
 
 namespace winnow {
 
-void ImportanceEviction::put(SampleId id, Resident resident) {
-  on_remove(id);
-  resident.last_use = ++clock_;
+void ImportanceEviction::put(SampleId id, double importance, bool read) {
+  if (residents_.get(value(id)).last_use == 0) ++resident_count_;
+  const Resident resident{.importance = importance, .last_use = ++clock_};
   residents_.set(value(id), resident);
-  of(resident).emplace(resident.importance, resident.last_use, value(id));
+  (read ? read_ : unread_).push({importance, resident.last_use, value(id)}, resident_count_, counts());
 }
 
 void ImportanceEviction::on_insert(SampleId id, const CachedFacts& facts) {
-  put(id, {.importance = facts.importance, .read_in = facts.read ? epoch_ : 0});
+  put(id, facts.importance, facts.read);
 }
 
 void ImportanceEviction::on_hit(SampleId id) {
   const Resident resident = residents_.get(value(id));
-  if (resident.last_use != 0) put(id, {.importance = resident.importance, .read_in = epoch_});
+  if (resident.last_use != 0) put(id, resident.importance, true);
 }
 
 void ImportanceEviction::on_remove(SampleId id) {
-  const Resident resident = residents_.get(value(id));
-  if (resident.last_use == 0) return;
-  of(resident).erase({resident.importance, resident.last_use, value(id)});
+  if (residents_.get(value(id)).last_use == 0) return;
   residents_.set(value(id), {});
+  --resident_count_;
 }
 
 std::optional<SampleId> ImportanceEviction::victim() const {
-  const Ranked& first = read_.empty() ? unread_ : read_;
-  if (first.empty()) return std::nullopt;
-  return SampleId{std::get<2>(*first.begin())};
+  const Ranked* first = read_.first(counts());
+  if (first == nullptr) first = unread_.first(counts());
+  if (first == nullptr) return std::nullopt;
+  return SampleId{first->id};
 }
 
-// All are unread now. The smaller set moves over: at the end of an epoch nearly everything was read.
-void ImportanceEviction::begin_epoch() {
-  ++epoch_;
-  if (unread_.size() < read_.size()) std::swap(unread_, read_);
-  unread_.merge(read_);
-}
+void ImportanceEviction::begin_epoch() { unread_.merge(read_, counts()); }
 
 void Belady::on_insert(SampleId id, const CachedFacts& facts) {
-  on_remove(id);
-  next_use_[value(id)] = facts.next_use;
-  by_next_use_.emplace(facts.next_use, value(id));
+  if (!residents_.get(value(id)).here) ++resident_count_;
+  residents_.set(value(id), {true, facts.next_use});
+  order_.push({facts.next_use, value(id)}, resident_count_, counts());
 }
 
 void Belady::on_remove(SampleId id) {
-  const auto found = next_use_.find(value(id));
-  if (found == next_use_.end()) return;
-  by_next_use_.erase({found->second, value(id)});
-  next_use_.erase(found);
+  if (!residents_.get(value(id)).here) return;
+  residents_.set(value(id), {});
+  --resident_count_;
 }
 
 std::optional<SampleId> Belady::victim() const {
-  if (by_next_use_.empty()) return std::nullopt;
-  return SampleId{by_next_use_.rbegin()->second};
+  const Ranked* first = order_.first(counts());
+  if (first == nullptr) return std::nullopt;
+  return SampleId{first->id};
 }
 
 std::vector<std::uint64_t> next_uses(std::span<const SampleId> trace) {
   std::vector<std::uint64_t> next(trace.size());
-  std::unordered_map<std::uint64_t, std::uint64_t> seen;
+  PagedArray<std::uint64_t> next_use;  // one more than the position: 0 is none
   for (std::size_t i = trace.size(); i-- > 0;) {
-    const auto [known, fresh] = seen.try_emplace(value(trace[i]), CachedFacts::kNeverUsed);
-    next[i] = known->second;
-    known->second = i;
+    next[i] = next_use.get(value(trace[i])) - 1;  // of none: kNeverUsed
+    next_use.set(value(trace[i]), i + 1);
   }
   return next;
 }

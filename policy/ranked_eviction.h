@@ -5,14 +5,11 @@
 
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <span>
-#include <tuple>
-#include <unordered_map>
-#include <utility>
 #include <vector>
 
 #include "policy/eviction_policy.h"
+#include "policy/lazy_heap.h"
 #include "policy/paged_array.h"
 
 namespace winnow {
@@ -29,18 +26,29 @@ class ImportanceEviction final : public EpochEviction {
   struct Resident {
     double importance = 0;
     std::uint64_t last_use = 0;  // 0: not a resident
-    std::uint64_t read_in = 0;   // the epoch it was last read in; 0: none
     bool operator==(const Resident&) const = default;
   };
-  using Ranked = std::set<std::tuple<double, std::uint64_t, std::uint64_t>>;  // importance, last use, id
+  struct Ranked {
+    double importance;
+    std::uint64_t last_use;  // another one at each use
+    std::uint64_t id;
+  };
+  struct LeavesLater {
+    bool operator()(const Ranked& a, const Ranked& b) const {
+      return a.importance != b.importance ? a.importance > b.importance : a.last_use > b.last_use;
+    }
+  };
+  using Order = LazyHeap<Ranked, LeavesLater>;
 
-  void put(SampleId id, Resident resident);
-  Ranked& of(const Resident& resident) { return resident.read_in == epoch_ ? read_ : unread_; }
+  void put(SampleId id, double importance, bool read);
+  auto counts() const {
+    return [this](const Ranked& one) { return residents_.get(one.id).last_use == one.last_use; };
+  }
 
   PagedArray<Resident> residents_;
-  Ranked read_;  // this epoch
-  Ranked unread_;
-  std::uint64_t epoch_ = 1;
+  std::size_t resident_count_ = 0;
+  mutable Order read_;  // this epoch; asking for a victim drops what no longer counts
+  mutable Order unread_;
   std::uint64_t clock_ = 0;
 };
 
@@ -53,8 +61,28 @@ class Belady final : public EvictionPolicy {
   std::optional<SampleId> victim() const override;
 
  private:
-  std::unordered_map<std::uint64_t, std::uint64_t> next_use_;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> by_next_use_;  // and id
+  struct Resident {
+    bool here = false;
+    std::uint64_t next_use = 0;
+    bool operator==(const Resident&) const = default;
+  };
+  struct Ranked {
+    std::uint64_t next_use;
+    std::uint64_t id;
+  };
+  struct LeavesLater {
+    bool operator()(const Ranked& a, const Ranked& b) const {
+      return a.next_use != b.next_use ? a.next_use < b.next_use : a.id < b.id;
+    }
+  };
+
+  auto counts() const {
+    return [this](const Ranked& one) { return residents_.get(one.id) == Resident{true, one.next_use}; };
+  }
+
+  PagedArray<Resident> residents_;
+  std::size_t resident_count_ = 0;
+  mutable LazyHeap<Ranked, LeavesLater> order_;  // asking for a victim drops what no longer counts
 };
 
 // For every access of a trace, the position of the next access to the same sample; kNeverUsed if none.

@@ -14,7 +14,7 @@ void TwoRandom::begin_epoch() {
   // All are unread now. The shorter list moves over: at the end of an epoch nearly everything was read.
   if (unread_.size() < read_.size()) std::swap(unread_, read_);
   for (const SampleId id : read_) {
-    places_.at(value(id)).slot = unread_.size();
+    move(id, unread_.size());
     unread_.push_back(id);
   }
   read_.clear();
@@ -27,23 +27,23 @@ void TwoRandom::on_insert(SampleId id, const CachedFacts& facts) {
 }
 
 void TwoRandom::on_hit(SampleId id) {
-  const auto found = places_.find(value(id));
-  if (found == places_.end()) return;
-  take_out(found->second);
+  const Place place = places_.get(value(id));
+  if (place.last_use == 0) return;
+  take_out(place);
   add(id, true);
 }
 
 void TwoRandom::on_remove(SampleId id) {
-  const auto found = places_.find(value(id));
-  if (found == places_.end()) return;
-  take_out(found->second);
-  places_.erase(found);
+  const Place place = places_.get(value(id));
+  if (place.last_use == 0) return;
+  take_out(place);
+  places_.set(value(id), {});
 }
 
 void TwoRandom::add(SampleId id, bool read) {
   chosen_.reset();
   const Index read_in = read ? epoch_ : kNever;
-  places_[value(id)] = {read_in, list(read_in).size(), ++clock_};
+  places_.set(value(id), {read_in, list(read_in).size(), ++clock_});
   list(read_in).push_back(id);
 }
 
@@ -52,8 +52,14 @@ void TwoRandom::take_out(const Place& place) {
   std::vector<SampleId>& residents = list(place.read_in);
   const SampleId last = residents.back();
   residents[place.slot] = last;
-  places_.at(value(last)).slot = place.slot;
+  move(last, place.slot);
   residents.pop_back();
+}
+
+void TwoRandom::move(SampleId id, std::size_t slot) {
+  Place place = places_.get(value(id));
+  place.slot = slot;
+  places_.set(value(id), place);
 }
 
 SampleId TwoRandom::choose(const std::vector<SampleId>& residents) const {
@@ -61,12 +67,12 @@ SampleId TwoRandom::choose(const std::vector<SampleId>& residents) const {
   const std::uint64_t first = random_.below(residents.size());
   std::uint64_t second = random_.below(residents.size() - 1);
   if (second >= first) ++second;
-  const auto last_use = [&](std::uint64_t slot) { return places_.at(value(residents[slot])).last_use; };
+  const auto last_use = [&](std::uint64_t slot) { return places_.get(value(residents[slot])).last_use; };
   return residents[last_use(first) < last_use(second) ? first : second];
 }
 
 std::optional<SampleId> TwoRandom::victim() const {
-  if (places_.empty()) return std::nullopt;
+  if (read_.empty() && unread_.empty()) return std::nullopt;
   if (!chosen_) chosen_ = choose(read_.empty() ? unread_ : read_);
   return chosen_;
 }

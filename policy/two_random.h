@@ -4,10 +4,10 @@
 #pragma once
 
 #include <cstdint>
-#include <unordered_map>
 #include <vector>
 
 #include "policy/eviction_policy.h"
+#include "policy/paged_array.h"
 #include "policy/random.h"
 
 namespace winnow {
@@ -23,13 +23,15 @@ class TwoRandom final : public EpochEviction {
 
  private:
   struct Place {
-    Index read_in;  // the epoch it was last read in, or none
-    std::size_t slot;
-    std::uint64_t last_use;
+    Index read_in = 0;  // the epoch it was last read in, or none
+    std::size_t slot = 0;
+    std::uint64_t last_use = 0;  // 0: not a resident
+    bool operator==(const Place&) const = default;
   };
 
   void add(SampleId id, bool read);
   void take_out(const Place& place);
+  void move(SampleId id, std::size_t slot);
   SampleId choose(const std::vector<SampleId>& residents) const;
   std::vector<SampleId>& list(Index read_in) { return read_in == epoch_ ? read_ : unread_; }
 
@@ -38,7 +40,7 @@ class TwoRandom final : public EpochEviction {
   std::uint64_t clock_ = 0;
   std::vector<SampleId> read_;
   std::vector<SampleId> unread_;
-  std::unordered_map<std::uint64_t, Place> places_;
+  PagedArray<Place> places_;
   mutable Random random_;
   mutable std::optional<SampleId> chosen_;
 };

@@ -309,9 +309,9 @@ TEST_F(FilesystemTest, ForgettingWhatIsNotInTheCatalogueIsHarmless) {
 
 TEST_F(FilesystemTest, CountsOpensOfSamplesOnly) {
   start_with();
-  filesystem->note_open(id("top"));
-  filesystem->note_open(winnow());
-  filesystem->note_open(lookup(exact(), "d").id);
+  filesystem->note_open(id("top"), 7);
+  filesystem->note_open(winnow(), 7);
+  filesystem->note_open(lookup(exact(), "d").id, 7);
   EXPECT_EQ(filesystem->opens(), 1u);
 }
 

@@ -58,6 +58,8 @@ StatusFacts some_facts() {
   facts.track_reason = "because \"so\"";
   facts.opens = 1230;
   facts.lost_events = 124;
+  facts.recording = {
+      .active = true, .file = "/t.csv", .written = 146, .lost = 147, .bytes = 148, .ended = "full"};
   facts.reads = {.misses = 125, .stale = 126};
   facts.fetches = {
       .fetches = 127, .bytes = 128, .retries = 129, .failures = 130, .timeouts = 131, .in_flight = 132};
@@ -126,6 +128,12 @@ TEST(Status, TheJsonHoldsEveryFact) {
   EXPECT_EQ(json["tracking"]["mode"], "fanotify");
   EXPECT_EQ(json["tracking"]["reason"], "because \"so\"");
   EXPECT_EQ(json["tracking"]["lost_events"], 124);
+  EXPECT_EQ(json["recording"], (nlohmann::json{{"active", true},
+                                               {"file", "/t.csv"},
+                                               {"written", 146},
+                                               {"lost", 147},
+                                               {"bytes", 148},
+                                               {"ended", "full"}}));
   EXPECT_EQ(json["reads"]["opens"], 1230);
   EXPECT_EQ(json["reads"]["hits"], 1230 - 125);
   EXPECT_EQ(json["reads"]["misses"], 125);
