@@ -18,7 +18,10 @@ class AccessRecorderTest : public MountFixture {
     data.file("cat/a.jpg", pattern(100));
     data.file("dog/b,\"b\".jpg", pattern(200));
     start();
+    recorder = std::make_unique<AccessRecorder>(*snapshots, state.recording_path());
     recorder->set_opens_seen(true);
+    filesystem->on_access([this](NodeId id, int reader) { recorder->note_open(id, reader); },
+                          [this](NodeId id) { recorder->note_read(id); });
   }
   std::string file() const { return place / "trace.csv"; }
   std::string text() const {
@@ -31,6 +34,7 @@ class AccessRecorderTest : public MountFixture {
     recorder->set_opens_seen(true);
     recorder->resume();
   }
+  std::unique_ptr<AccessRecorder> recorder;
   template <typename Action>
   static std::string refusal(Action action) {
     try {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "cache/directory_source.h"
+#include "fs/snapshots.h"
 #include "fs/state_dir.h"
 #include "tests/cache/temporary_folder.h"
 #include "tests/fs/snapshot_maker.h"

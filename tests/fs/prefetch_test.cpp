@@ -6,6 +6,7 @@
 #include <set>
 
 #include "cache/directory_source.h"
+#include "fs/snapshots.h"
 #include "fs/state_dir.h"
 #include "policy/random.h"
 #include "tests/cache/temporary_folder.h"

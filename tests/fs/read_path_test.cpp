@@ -218,7 +218,7 @@ TEST_F(ReadPathTest, ABrokenSourceIsNotMistakenForAChangedFile) {
 
 TEST_F(ReadPathTest, WithoutPagesNothingIsPushedOrAccounted) {
   start();
-  ReadPath bare(source, *snapshots, kernel, *notifications, nullptr, {.threads = 2});
+  ReadPath bare(source, tier, *snapshots, kernel, *notifications, nullptr, {.threads = 2});
   const auto tree = snapshots->tree();
   bare.read(*tree, node("d/small"), 0, 4096, first.waiter());
   EXPECT_EQ(first.text(), small.substr(0, 4096));

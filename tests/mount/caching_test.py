@@ -1,0 +1,282 @@
+"""The disk tier, the sweep, declared orders and warming, with a real mount over a bucket whose GETs are counted."""
+import json
+import os
+import random
+import signal
+import subprocess
+import time
+
+import pytest
+
+from mounts import winnow
+from processes import kill, run, wait_until
+from settings import SLOWDOWN, WINNOW
+from survival import wait_for_next_worker
+from trees import some_bytes
+
+FILES, SIZE = 400, 30_000
+DISK = ("--disk", "64M", "--memory", "32M")
+
+READER = """
+import os, random, sys
+paths = open(sys.argv[1]).read().splitlines()
+for seed in map(int, sys.argv[2].split(",")):
+    random.Random(seed).shuffle(paths)
+    for path in paths:
+        fd = os.open(path, os.O_RDONLY)
+        assert len(os.read(fd, 1 << 20)) == 30000
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+"""
+
+
+@pytest.fixture
+def bucket(origin):
+    """{key: content}, in folders like classes."""
+    contents = {f"train/c{i % 7}/f{i:04d}": some_bytes(SIZE, seed=i) for i in range(FILES)}
+    for key, content in contents.items():
+        origin.put(key, content)
+    return contents
+
+
+def epochs(mounted, place, seeds="1", listed=None):
+    """Reads every file in a new process group, in a new order for each seed."""
+    path = place.root / "paths"
+    keys = listed or sorted(os.path.join(folder, name) for folder, _, names in os.walk(mounted.path) for name in names)
+    path.write_text("\n".join(map(str, keys)))
+    subprocess.run(["/usr/bin/python3", "-c", READER, path, seeds], check=True, start_new_session=True, timeout=100 * SLOWDOWN)
+
+
+def assert_bytes(mounted, contents):
+    for key, content in contents.items():
+        assert (mounted / key).read_bytes() == content, key
+
+
+def drop_pages(mounted, contents):
+    for key in contents:
+        fd = os.open(mounted / key, os.O_RDONLY)
+        os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
+        os.close(fd)
+
+
+def settle(mounted):
+    wait_until(lambda: mounted.status()["disk"]["queued_bytes"] == 0 and mounted.status()["prefetch"]["at_once"] == 0,
+               "all is written")
+
+
+def test_an_epoch_is_swept_ahead_and_fetches_each_file_once(origin, bucket, place, mount_s3):
+    origin.faults(latency_ms=20)
+    mounted = mount_s3(origin, *DISK)
+    epochs(mounted, place)
+    assert origin.counts()["gets"] == {key: 1 for key in bucket}
+    assert mounted.status()["prefetch"]["fetched"] > FILES / 2, "most were there before they were asked for"
+    assert_bytes(mounted, bucket)
+    settle(mounted)
+    epochs(mounted, place, "2,3")
+    assert origin.gets() == FILES, "everything was on the disk"
+
+
+def test_a_cache_of_a_fifth_fetches_the_rest_and_keeps_its_budget(origin, bucket, place, mount_s3):
+    budget = FILES * SIZE // 5
+    mounted = mount_s3(origin, "--disk", str(budget), "--memory", "1M")
+    epochs(mounted, place, "1")
+    for seed in "23":
+        settle(mounted)
+        time.sleep(2.5)  # what is said of where things are may be two seconds old
+        held, before = mounted.status()["where"]["disk"]["files"], origin.gets()
+        assert held > 0.15 * FILES
+        epochs(mounted, place, seed)
+        assert origin.gets() - before <= FILES - held + 0.02 * FILES
+    used = sum(os.lstat(entry).st_blocks * 512 for entry in os.scandir(mounted.state / "disk"))
+    assert used <= budget
+
+
+def test_the_disk_survives_restarts_and_kills(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    epochs(mounted, place)
+    settle(mounted)
+    before = mounted.worker()
+    kill(before)
+    wait_for_next_worker(mounted, before)
+    drop_pages(mounted, bucket)
+    assert_bytes(mounted, bucket)
+    assert origin.gets() == FILES
+    mounted.remount()
+    assert_bytes(mounted, bucket)
+    assert origin.gets() == FILES
+
+
+def test_a_flipped_byte_on_the_disk_is_fetched_again_never_served(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    epochs(mounted, place)
+    settle(mounted)
+    mounted.unmount()
+    slab = next((mounted.state / "disk").glob("slab-*"))
+    content = bytearray(slab.read_bytes())
+    rng = random.Random(3)
+    for _ in range(40):
+        content[rng.randrange(FILES * SIZE)] ^= 1
+    slab.write_bytes(content)
+    mounted.start()
+    assert_bytes(mounted, bucket)
+    status = mounted.status()
+    assert 20 <= status["disk"]["torn"] <= 40
+    assert origin.gets() == FILES + status["disk"]["torn"]
+
+
+def test_walkers_start_no_sweep(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    run(["find", mounted.path, "-type", "f"])
+    run(["tar", "cf", "/dev/null", "-C", mounted.path, "."])
+    for key in sorted(bucket)[:200]:
+        run(["cat", mounted / key]) if key.endswith("0") else (mounted / key).read_bytes()
+    assert mounted.status()["prefetch"]["fetched"] == 0
+
+
+def test_a_declared_order_is_followed_exactly(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--track", "off", "--prefetch", "1")
+    order = list(bucket)
+    random.Random(4).shuffle(order)
+    path = place.root / "order.txt"
+    path.write_text("\n".join(order))
+    said = mounted.winnow("hint", path, mounted.path).stdout.decode()
+    assert f"an order of {FILES} files" in said
+    wait_until(lambda: mounted.status()["prefetch"]["fetched"] == FILES, "all is fetched", 60)
+    fetched = [entry["key"] for entry in origin.log() if entry["operation"] == "get"]
+    assert fetched == order
+    assert_bytes(mounted, bucket)
+    assert origin.gets() == FILES
+    assert mounted.status()["prefetch"]["declared_files_left"] == 0
+
+
+def test_without_tracking_nothing_is_swept_by_itself(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--track", "off")
+    epochs(mounted, place)
+    assert mounted.status()["prefetch"]["fetched"] == 0
+
+
+def test_bad_hints_are_refused_whole(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    path = place.root / "order.txt"
+    path.write_text("train/c0/f0000\ntrain/c0/nothing\n")
+    done = mounted.winnow("hint", path, mounted.path, check=False)
+    assert done.returncode == 1 and b"line 2" in done.stderr and b"train/c0/nothing" in done.stderr
+    done = mounted.winnow("hint", place.root / "missing", mounted.path, check=False)
+    assert done.returncode == 1 and b"No such file" in done.stderr
+    assert mounted.status()["prefetch"]["declared_files_left"] == 0
+
+
+def test_scores_decide_who_stays(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, "--disk", str(FILES * SIZE // 4), "--memory", "1M", "--prefetch", "0")
+    keys = sorted(bucket)
+    important = set(keys[::8])
+    path = place.root / "scores.csv"
+    path.write_text("path,score\n" + "".join(f"{key},{int(key in important)}\n" for key in keys))
+    assert b"scores of" in mounted.winnow("hint", "--scores", path, mounted.path).stdout
+    for seed in "12":
+        epochs(mounted, place, seed)
+    settle(mounted)
+    before = origin.counts()["gets"]
+    drop_pages(mounted, bucket)
+    for key in important:
+        (mounted / key).read_bytes()
+    assert origin.counts()["gets"] == before, "every important one is on the disk"
+
+
+def test_warm_fills_and_goes_on_where_it_was(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    half = json.loads(mounted.winnow("warm", mounted.path, "--fraction", "50%", "--json").stdout)
+    assert half["done_files"] == half["fetched_files"] == FILES // 2 == origin.gets()
+    rest = json.loads(mounted.winnow("warm", mounted.path, "--json").stdout)
+    assert rest["done_files"] == FILES and rest["fetched_files"] == FILES // 2 and origin.gets() == FILES
+    assert_bytes(mounted, bucket)
+    assert origin.gets() == FILES
+    time.sleep(2.5)
+    where = mounted.status()["where"]
+    assert where["disk"]["files"] == FILES and where["nowhere"]["files"] == 0
+    text = mounted.winnow("status", mounted.path).stdout.decode()
+    assert "on disk" in text and "100.0 %" in text
+
+
+def test_warm_in_the_order_of_a_list_and_of_importance(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--prefetch", "1")
+    keys = sorted(bucket)[::40]
+    path = place.root / "list"
+    path.write_text("\n".join(reversed(keys)))
+    mounted.winnow("warm", mounted.path, "--order", "list", "--list", path)
+    assert [entry["key"] for entry in origin.log() if entry["operation"] == "get"] == keys[::-1]
+    scores = place.root / "scores.csv"
+    best = sorted(bucket)[3::40]
+    scores.write_text("".join(f"{key},{int(key in best)}\n" for key in bucket))
+    mounted.winnow("hint", "--scores", scores, mounted.path)
+    mounted.winnow("warm", mounted.path, "--order", "importance", "--fraction", str(len(best) / FILES))
+    assert [entry["key"] for entry in origin.log() if entry["operation"] == "get"][len(keys):] == best
+
+
+def test_warm_check_finds_what_differs_from_the_source(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    mounted.winnow("warm", mounted.path)
+    done = json.loads(mounted.winnow("warm", mounted.path, "--check", "--json").stdout)
+    assert done["done_files"] == FILES and done["wrong_files"] == 0
+    origin.faults(corrupt=True)  # now the source says something else of the same version
+    done = mounted.winnow("warm", mounted.path, "--check", "--fraction", "5%", "--json", check=False)
+    assert done.returncode == 1 and json.loads(done.stdout)["wrong_files"] > 0
+
+
+def test_warm_stops_when_the_disk_is_full_and_refuses_nonsense(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, "--disk", str(FILES * SIZE // 4), "--memory", "1M")
+    done = json.loads(mounted.winnow("warm", mounted.path, "--json").stdout)
+    assert done["full"] and 0.15 * FILES < done["fetched_files"] < 0.26 * FILES
+    for words, said in ((["--fraction", "0"], "not a share"), (["--order", "list"], "go together"),
+                        (["--order", "size"], "--order")):
+        failed = mounted.winnow("warm", mounted.path, *words, check=False)
+        assert failed.returncode in (1, 2) and said in failed.stderr.decode(), failed
+
+
+def test_an_interrupted_warm_says_so_and_leaves_what_it_fetched(origin, bucket, place, mount_s3):
+    origin.faults(latency_ms=200)
+    mounted = mount_s3(origin, *DISK, "--prefetch", "4")
+    process = subprocess.Popen([WINNOW, "warm", mounted.path], env=mounted.environment, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    wait_until(lambda: mounted.status()["warm"]["done_files"] > 10, "it is under way")
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=20 * SLOWDOWN)
+    assert process.returncode == 1 and b"interrupted" in said
+    assert 10 < mounted.status()["warm"]["done_files"] < FILES
+
+
+def test_a_full_disk_turns_writing_off_with_one_warning_and_reads_go_on(origin, bucket, place, mount_s3):
+    small = place.root / "small"
+    small.mkdir()
+    run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", small])
+    try:
+        mounted = mount_s3(origin, "--disk", "60M", "--disk-dir", small / "disk", "--memory", "1M")
+        epochs(mounted, place)
+        assert_bytes(mounted, bucket)
+        status = mounted.status()["disk"]
+        assert not status["writing"] and "No space left" in status["why_not_writing"]
+        assert "winnow_disk_writing 0" in (mounted / ".winnow/metrics").read_text()
+        wait_until(lambda: "No space left" in (mounted.state / "winnow.log").read_text(), "the log tells", 20)
+        assert (mounted.state / "winnow.log").read_text().count("No space left") == 1
+        mounted.unmount()
+    finally:
+        run(["umount", "-l", small])
+
+
+@pytest.mark.parametrize("policy", ["importance", "lru", "2-random", "none"])
+def test_every_policy_serves_the_right_bytes_and_keeps_both_budgets(origin, bucket, place, mount_s3, policy):
+    mounted = mount_s3(origin, "--policy", policy, "--disk", str(FILES * SIZE // 4), "--memory", "2M")
+    epochs(mounted, place, "1,2")
+    assert_bytes(mounted, bucket)
+    status = mounted.status()
+    assert status["policy"] == policy
+    assert status["disk"]["bytes_on_disk"] <= status["disk"]["budget_bytes"]
+    wait_until(lambda: mounted.status()["memory"]["page_cache_bytes"] <= 2 << 20, "the page cache is trimmed")
+
+
+def test_options_of_the_tiers_that_cannot_be_meant_are_refused(origin, place):
+    for words, said in ((["--disk-dir", place.root / "d"], "--disk SIZE"), (["--disk", "5%"], "not a size"),
+                        (["--policy", "best"], "--policy"), (["--disk", "1K"], "disk")):
+        done = winnow("mount", place.source, place.mountpoint, "--state-dir", place.state, *words, check=False,
+                      env=place.environment)
+        assert done.returncode != 0 and said in done.stderr.decode(), (words, done.stderr)
