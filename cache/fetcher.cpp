@@ -83,6 +83,7 @@ Result<Bytes> Fetcher::read(const Flight& flight) {
   fetches_.fetch_add(1, std::memory_order_relaxed);
   if (flight.prefetched) prefetches_.fetch_add(1, std::memory_order_relaxed);
   bytes_.fetch_add(bytes.value().size(), std::memory_order_relaxed);
+  if (!flight.prefetched) tier_.touch(flight.file.id);  // it comes in as one that is being read
   tier_.write(flight.file, flight.range.offset, bytes.value());
   return bytes;
 }

@@ -34,9 +34,16 @@ bool Residency::add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes, 
     ahead_pages_ += pages_.get(id) - ahead_.get(value(id));
     ahead_.set(value(id), pages_.get(id));
   }
-  const bool is_full = (total_pages_ - dropping_pages_) * kPage > budget_bytes_;
-  if (is_full && !policy_->victim()) newcomers_.push_back(id);
-  return is_full;
+  if (!is_over()) return false;
+  if (!policy_->victim()) newcomers_.push_back(id);
+  return true;
+}
+
+bool Residency::is_over() const { return (total_pages_ - dropping_pages_) * kPage > budget_bytes_; }
+
+bool Residency::is_over_budget() const {
+  const std::lock_guard lock(mutex_);
+  return is_over();
 }
 
 void Residency::touch(SampleId id) {
@@ -82,6 +89,7 @@ void Residency::set_pages(SampleId id, std::uint32_t pages) {
     dropping_.set(value(id), false);
     dropping_pages_ -= before;
     if (pages > 0) policy_->on_insert(id, facts(id, pages));
+    if (pages > 0 && !policy_->victim()) newcomers_.push_back(id);  // somebody had it mapped or locked
   } else if (pages > before) {
     policy_->on_insert(id, facts(id, pages));
   } else if (pages == 0 && before > 0) {
@@ -100,7 +108,7 @@ void Residency::set_pages(SampleId id, std::uint32_t pages) {
 std::vector<SampleId> Residency::choose_victims() {
   const std::lock_guard lock(mutex_);
   std::vector<SampleId> victims;
-  if ((total_pages_ - dropping_pages_) * kPage <= budget_bytes_) return victims;
+  if (!is_over()) return victims;
   // A little below the budget, so that a full cache does not drop one sample for each that comes.
   const std::uint64_t target_pages = (budget_bytes_ - budget_bytes_ / 32) / kPage;
   while (total_pages_ - dropping_pages_ > target_pages) {
@@ -117,8 +125,8 @@ std::vector<SampleId> Residency::choose_victims() {
 std::optional<SampleId> Residency::next_victim() {
   if (const auto victim = policy_->victim()) return victim;
   while (!newcomers_.empty()) {
-    const SampleId id = newcomers_.back();
-    newcomers_.pop_back();
+    const SampleId id = newcomers_.front();
+    newcomers_.pop_front();
     if (pages_.get(id) > 0 && !dropping_.get(value(id))) return id;
   }
   return std::nullopt;

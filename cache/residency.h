@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -40,6 +41,7 @@ class Residency {
   // Whether so much may come in ahead of its reader: what waits to be read must not drive out what waits already.
   bool has_room_ahead(std::uint64_t bytes) const;
 
+  bool is_over_budget() const;
   std::uint64_t bytes(SampleId id) const;
   std::uint64_t total_bytes() const;
   std::uint64_t high_water_bytes() const;
@@ -59,6 +61,7 @@ class Residency {
   void note_read(SampleId id);
   CachedFacts facts(SampleId id, std::uint64_t pages) const;
   std::optional<SampleId> next_victim();
+  bool is_over() const;
 
   const std::uint64_t budget_bytes_;
   mutable std::mutex mutex_;  // guards all below
@@ -68,7 +71,7 @@ class Residency {
   PagedArray<Importance> importance_;
   PagedArray<std::uint32_t> read_in_;  // the epoch; 0: none
   PagedArray<std::uint32_t> ahead_;    // pages that came ahead of their reader and were not read yet
-  std::vector<SampleId> newcomers_;    // since the budget was passed, under a policy by which nobody leaves
+  std::deque<SampleId> newcomers_;     // since the budget was passed, under a policy by which nobody leaves
   std::uint64_t ahead_pages_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint64_t total_pages_ = 0;

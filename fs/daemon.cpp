@@ -370,7 +370,7 @@ StatusFacts Daemon::gather() const {
   facts.queued_notifications = notifications_->waiting();
   facts.daemon_resident_bytes = own_resident_bytes();
   facts.daemon_high_water_bytes = own_high_water_bytes();
-  facts.worker_bound_bytes = worker_bound_bytes(tree->catalogue().bytes());
+  facts.worker_bound_bytes = worker_bound_bytes(tree->catalogue().bytes(), header.files, tiers_->disk() != nullptr);
   facts.daemon_cpu_seconds = own_cpu_seconds();
   return facts;
 }

@@ -96,6 +96,7 @@ double PageTier::audit(std::size_t samples) {
     ++wrong;
     residency_.correct(id, *really);
   }
+  if (residency_.is_over_budget()) trim_soon();  // what could not be dropped when its turn came
   return looked > 0 ? static_cast<double>(wrong) / static_cast<double>(looked) : 0;
 }
 

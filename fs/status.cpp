@@ -175,9 +175,12 @@ std::uint64_t own_high_water_bytes() {
   return 0;
 }
 
-std::uint64_t worker_bound_bytes(std::uint64_t catalogue_bytes) {
+std::uint64_t worker_bound_bytes(std::uint64_t catalogue_bytes, std::uint64_t files, bool has_disk) {
   constexpr std::uint64_t kQueuesAndCode = 64 << 20;
-  return catalogue_bytes + FetchOptions{}.in_flight_bytes + PageTier::kMaxWaitingBytes + kQueuesAndCode;
+  constexpr std::uint64_t kLedgersPerFile = 256;
+  const std::uint64_t disk = has_disk ? DiskOptions{}.queue_bytes : 0;
+  return catalogue_bytes + FetchOptions{}.in_flight_bytes + PageTier::kMaxWaitingBytes + disk + files * kLedgersPerFile +
+         kQueuesAndCode;
 }
 
 double own_cpu_seconds() {

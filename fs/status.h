@@ -85,9 +85,10 @@ nlohmann::json to_json(const WarmProgress& warm);
 nlohmann::ordered_json to_json(const RecordingFacts& facts);
 std::string to_metrics(const StatusFacts& facts);
 
-// What the worker itself may take, beside the page cache, over a catalogue of so many bytes: the bytes of
-// fetches under way and of pushes that wait, and room for queues, buffers of requests and code.
-std::uint64_t worker_bound_bytes(std::uint64_t catalogue_bytes);
+// What the worker itself may take, beside the page cache, over a catalogue of so many bytes and files: the bytes of
+// fetches under way, of pushes and of writes to the disk that wait, ledgers and plans, and room for queues, buffers of
+// requests and code.
+std::uint64_t worker_bound_bytes(std::uint64_t catalogue_bytes, std::uint64_t files, bool has_disk);
 
 // What the operating system says of this process.
 std::uint64_t own_resident_bytes();

@@ -20,9 +20,9 @@ class AdmitWhatFits final : public AdmissionPolicy {
 class AdmitTheMoreImportant final : public AdmissionPolicy {
  public:
   bool admits(const CachedFacts& newcomer, std::span<const CachedFacts> leaving) const override {
-    // What was read this epoch leaves for what was not, and never the other way round.
+    // What was read this epoch leaves for what was not.
     return std::all_of(leaving.begin(), leaving.end(), [&](const CachedFacts& one) {
-      return one.read != newcomer.read ? one.read : newcomer.importance > one.importance;
+      return (one.read && !newcomer.read) || newcomer.importance > one.importance;
     });
   }
 };

@@ -54,6 +54,20 @@ StatusFacts some_facts() {
   facts.resident_files = 117;
   facts.resident_high_water_bytes = 118;
   facts.pages = {.pushed_files = 119, .pushed_bytes = 120, .skipped_pushes = 121, .dropped_files = 122};
+  facts.policy = "lru";
+  facts.disk_dir = "/disk";
+  facts.disk = {.samples = 162,
+                .bytes_on_disk = 161,
+                .budget_bytes = 160,
+                .hits = 163,
+                .misses = 164,
+                .torn = 166,
+                .dropped_writes = 167,
+                .evictions = 165};
+  facts.shares = {.memory_bytes = 168, .disk_bytes = 169, .nowhere_bytes = 170};
+  facts.prefetch = {.fetched = 171, .ahead_bytes = 172, .limit = 173};
+  facts.prefetch.jobs = {{.group = 174, .epoch = 175, .reads = 176}};
+  facts.warm = {.running = true, .files = 177, .done_files = 178};
   facts.track = "fanotify";
   facts.track_reason = "because \"so\"";
   facts.opens = 1230;
@@ -125,6 +139,19 @@ TEST(Status, TheJsonHoldsEveryFact) {
   EXPECT_EQ(json["memory"]["pushed_bytes"], 120);
   EXPECT_EQ(json["memory"]["skipped_pushes"], 121);
   EXPECT_EQ(json["memory"]["dropped_files"], 122);
+  EXPECT_EQ(json["policy"], "lru");
+  EXPECT_EQ(json["disk"]["directory"], "/disk");
+  EXPECT_EQ(json["disk"]["budget_bytes"], 160);
+  EXPECT_EQ(json["disk"]["bytes_on_disk"], 161);
+  EXPECT_EQ(json["disk"]["torn"], 166);
+  EXPECT_EQ(json["disk"]["writing"], true);
+  EXPECT_EQ(json["where"]["memory"]["bytes"], 168);
+  EXPECT_EQ(json["where"]["disk"]["bytes"], 169);
+  EXPECT_EQ(json["where"]["nowhere"]["bytes"], 170);
+  EXPECT_EQ(json["prefetch"]["fetched"], 171);
+  EXPECT_EQ(json["prefetch"]["ahead_bytes"], 172);
+  EXPECT_EQ(json["prefetch"]["jobs"][0], (nlohmann::json{{"process_group", 174}, {"epoch", 175}, {"files_read", 176}}));
+  EXPECT_EQ(json["warm"]["done_files"], 178);
   EXPECT_EQ(json["tracking"]["mode"], "fanotify");
   EXPECT_EQ(json["tracking"]["reason"], "because \"so\"");
   EXPECT_EQ(json["tracking"]["lost_events"], 124);
@@ -212,6 +239,21 @@ TEST(Metrics, HoldEveryFact) {
                                                   {"winnow_worker_deaths_total{how=\"other\"}", 158},
                                                   {"winnow_remounts_total", 142},
                                                   {"winnow_poisoned_requests_total", 143},
+                                                  {"winnow_disk_budget_bytes", 160},
+                                                  {"winnow_disk_bytes", 161},
+                                                  {"winnow_disk_files", 162},
+                                                  {"winnow_disk_hits_total", 163},
+                                                  {"winnow_disk_misses_total", 164},
+                                                  {"winnow_disk_evictions_total", 165},
+                                                  {"winnow_disk_torn_total", 166},
+                                                  {"winnow_disk_dropped_writes_total", 167},
+                                                  {"winnow_disk_writing", 1},
+                                                  {"winnow_data_bytes{tier=\"memory\"}", 168},
+                                                  {"winnow_data_bytes{tier=\"disk\"}", 169},
+                                                  {"winnow_data_bytes{tier=\"nowhere\"}", 170},
+                                                  {"winnow_prefetched_files_total", 171},
+                                                  {"winnow_ahead_bytes", 172},
+                                                  {"winnow_prefetch_limit", 173},
                                                   {"winnow_uptime_seconds", 102.5}};
   EXPECT_EQ(found, expected);
 }
