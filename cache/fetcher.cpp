@@ -46,7 +46,7 @@ void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
   const FlightPtr flight = flights_.board(file, asked, wanted, Clock::now(), std::move(waiter));
   if (!flight) return;
   const bool taken =
-      pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { (void)fetch(flight); });
+      pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { fetch(flight); });
   if (!taken) flights_.land(flight, errno_error(EIO));
 }
 
@@ -60,26 +60,25 @@ bool Fetcher::prefetch(const FileRef& file, Prefetched done) {
   return taken;
 }
 
-Result<Bytes> Fetcher::fetch(const FlightPtr& flight) {
-  Result<Bytes> bytes = read(*flight);
-  if (!bytes) {
-    failures_.fetch_add(1, std::memory_order_relaxed);
-    flights_.land(flight, bytes.error());
-    return bytes;
-  }
+Fetcher::Brought Fetcher::fetch(const FlightPtr& flight) {
+  auto near = tier_.read(flight->file, flight->range.offset, flight->range.size);
+  const Result<Bytes> bytes = near ? Result<Bytes>(std::move(*near)) : read_from_source(*flight);
   flights_.land(flight, bytes);
+  if (!bytes) return Brought::kNothing;
   if (landed_) {
     landed_(flight, bytes.value());
   } else {
     flights_.retire(flight);
   }
-  return bytes;
+  return near ? Brought::kFromTier : Brought::kFromSource;
 }
 
-Result<Bytes> Fetcher::read(const Flight& flight) {
-  if (auto near = tier_.read(flight.file, flight.range.offset, flight.range.size)) return std::move(*near);
+Result<Bytes> Fetcher::read_from_source(const Flight& flight) {
   Result<Bytes> bytes = read_with_retries(flight);
-  if (!bytes) return bytes;
+  if (!bytes) {
+    failures_.fetch_add(1, std::memory_order_relaxed);
+    return bytes;
+  }
   fetches_.fetch_add(1, std::memory_order_relaxed);
   if (flight.prefetched) prefetches_.fetch_add(1, std::memory_order_relaxed);
   bytes_.fetch_add(bytes.value().size(), std::memory_order_relaxed);

@@ -49,7 +49,8 @@ class Fetcher {
 
   // Brings all of a file before anybody asks, after whatever somebody did ask for. `done` is called once, from any
   // thread, unless this gives false: it is being fetched already, or we are stopping.
-  using Prefetched = std::function<void(const Result<Bytes>&)>;
+  enum class Brought { kNothing, kFromTier, kFromSource };
+  using Prefetched = std::function<void(Brought)>;
   bool prefetch(const FileRef& file, Prefetched done);
 
   void retire(const FlightPtr& flight) { flights_.retire(flight); }
@@ -59,8 +60,8 @@ class Fetcher {
   void stop();  // readers still waiting get EIO
 
  private:
-  Result<Bytes> fetch(const FlightPtr& flight);
-  Result<Bytes> read(const Flight& flight);
+  Brought fetch(const FlightPtr& flight);
+  Result<Bytes> read_from_source(const Flight& flight);
   Result<Bytes> read_with_retries(const Flight& flight);
   bool pause(std::chrono::milliseconds length);  // false if stopping
   void watch_deadlines();

@@ -10,7 +10,7 @@ class PrefetchLimit {
  public:
   using Duration = std::chrono::steady_clock::duration;
 
-  explicit PrefetchLimit(unsigned most) : most_(most), limit_(most < 8 ? most : 8) {}
+  explicit PrefetchLimit(unsigned most) : most_(most), limit_(most < 16 ? most : 16) {}
 
   void on_success(Duration took);
   void on_failure();
@@ -18,7 +18,7 @@ class PrefetchLimit {
 
  private:
   static constexpr int kProbeEvery = 512;  // answers after which the quickest is found out anew, with fewer under way
-  static constexpr double kSlow = 2.5;     // times the quickest
+  static constexpr double kSlow = 3;       // times the quickest
   static constexpr double kSlowBy = 0.01;  // and by so many seconds
 
   void probe(double seconds);

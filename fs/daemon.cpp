@@ -128,6 +128,9 @@ void Daemon::start_prefetch(PageTier* pages) {
       *snapshots_, *tiers_);
   pages_->push_ahead(tracked || tiers_->disk() == nullptr);
   warm_ = std::make_unique<Warm>(*snapshots_, *tiers_, *source_, options_.mountpoint);
+  filesystem_->on_describe([this](SampleId id, std::uint64_t size) {
+    return Filesystem::BelowPages{.on_disk = tiers_->on_disk(id, size), .importance = tiers_->importance(id)};
+  });
   filesystem_->on_access(
       [this](NodeId id, int pid) {
         const auto node = snapshots_->tree()->find(id);

@@ -169,10 +169,13 @@ Result<std::string> Filesystem::extended_attribute(NodeId id, std::string_view n
   if (!node) return errno_error(ESTALE);
   if (!is_regular(node->stat)) return errno_error(ENODATA);
   const std::uint64_t resident = pages_ != nullptr ? pages_->residency().bytes(sample_of(id)) : 0;
+  const BelowPages below = describe_ ? describe_(sample_of(id), node->stat.version.size) : BelowPages{};
   const nlohmann::json facts = {{"id", value(id)},
                                 {"score", nullptr},
+                                {"importance", below.importance},
                                 {"group", nullptr},
-                                {"tier", resident > 0 ? "memory" : "source"},
+                                {"tier", resident > 0 ? "memory" : below.on_disk ? "disk" : "source"},
+                                {"on_disk", below.on_disk},
                                 {"page_cache_bytes", resident}};
   return facts.dump();
 }

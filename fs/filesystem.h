@@ -56,6 +56,12 @@ class Filesystem {
     opened_ = std::move(opened);
     missed_ = std::move(missed);
   }
+  // Who knows of the tiers below the page cache: what getfattr tells of a file. Before the first request.
+  struct BelowPages {
+    bool on_disk = false;
+    double importance = 1;
+  };
+  void on_describe(std::function<BelowPages(SampleId, std::uint64_t size)> describe) { describe_ = std::move(describe); }
   bool kernel_knows(NodeId id) const { return lookups_.has(id); }
   Result<std::string> extended_attribute(NodeId id, std::string_view name);
 
@@ -77,6 +83,7 @@ class Filesystem {
   std::atomic<std::uint64_t> opens_{0};
   std::function<void(NodeId, int)> opened_;
   std::function<void(NodeId)> missed_;
+  std::function<BelowPages(SampleId, std::uint64_t)> describe_;
 };
 
 }  // namespace winnow

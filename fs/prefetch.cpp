@@ -46,7 +46,7 @@ void Prefetch::on_open(NodeId id, int pid) {
     consume(sample_of(id));
     note_declared_read(sample_of(id));
     begins = news.begins_epoch;
-    if (news.begins_epoch || news.new_folder) due_.push_back(news.group);
+    if (options_.at_once > 0 && (news.begins_epoch || news.new_folder)) due_.push_back(news.group);
   }
   if (begins) store_.begin_epoch();
   if (begins) changed_.notify_all();
@@ -219,7 +219,7 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   const auto began = Clock::now();
   lock.unlock();
   const bool begun = store_.fetch({*id, tree->path(*file), file->stat.version},
-                                  [this, id = *id, size, began](bool fetched) { finished(id, size, began, fetched); });
+                                  [this, id = *id, size, began](Fetcher::Brought brought) { finished(id, size, began, brought); });
   lock.lock();
   if (begun) return true;
   --flying_;  // a reader was faster
@@ -227,17 +227,19 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void Prefetch::finished(SampleId id, std::uint64_t size, Clock::time_point began, bool fetched) {
+void Prefetch::finished(SampleId id, std::uint64_t size, Clock::time_point began, Fetcher::Brought brought) {
   const std::lock_guard lock(mutex_);
   --flying_;
   flying_bytes_ -= size;
-  if (fetched) {
-    ++fetched_;
-    limit_.on_success(Clock::now() - began);
-    if (!was_read(id)) set_ahead(id, size);
-  } else {
+  if (brought == Fetcher::Brought::kNothing) {
     ++failed_;
     limit_.on_failure();
+  } else if (!was_read(id)) {
+    set_ahead(id, size);
+  }
+  if (brought == Fetcher::Brought::kFromSource) {
+    ++fetched_;
+    limit_.on_success(Clock::now() - began);
   }
   changed_.notify_all();
 }

@@ -15,6 +15,7 @@
 #include <thread>
 #include <vector>
 
+#include "cache/fetcher.h"
 #include "cache/file_ref.h"
 #include "cache/prefetch_limit.h"
 #include "fs/reader_jobs.h"
@@ -50,7 +51,7 @@ class AheadStore {
   virtual double importance(SampleId id) const = 0;
   virtual void begin_epoch() = 0;
   // Brings a file; `done` is called once, from any thread, unless this gives false: it is being fetched already.
-  virtual bool fetch(const FileRef& file, std::function<void(bool fetched)> done) = 0;
+  virtual bool fetch(const FileRef& file, Fetcher::Prefetched done) = 0;
 };
 
 class Prefetch {
@@ -100,7 +101,7 @@ class Prefetch {
   void set_ahead(SampleId id, std::uint64_t bytes);
   void consume(SampleId id);
   void note_declared_read(SampleId id);
-  void finished(SampleId id, std::uint64_t size, Clock::time_point began, bool fetched);
+  void finished(SampleId id, std::uint64_t size, Clock::time_point began, Fetcher::Brought brought);
 
   const Options options_;
   const Snapshots& snapshots_;

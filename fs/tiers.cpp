@@ -96,10 +96,6 @@ bool Tiers::has_room_ahead(std::uint64_t bytes) const {
 // Only a file that the kernel knows has pages to be pushed to.
 bool Tiers::can_take(NodeId id) const { return disk_ || (kernel_knows_ && kernel_knows_(id)); }
 
-bool Tiers::fetch(const FileRef& file, std::function<void(bool)> done) {
-  return reads_->prefetch(file, [done = std::move(done)](const Result<Bytes>& bytes) { done(bytes.has_value()); });
-}
-
 TierShares Tiers::shares() const {
   TierShares shares;
   snapshots_.tree()->each_file([&](const Node& file) {

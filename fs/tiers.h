@@ -51,7 +51,9 @@ class Tiers final : public AheadStore {
   bool can_take(NodeId id) const override;
   double importance(SampleId id) const override;
   void begin_epoch() override;
-  bool fetch(const FileRef& file, std::function<void(bool fetched)> done) override;
+  bool fetch(const FileRef& file, Fetcher::Prefetched done) override {
+    return reads_->prefetch(file, std::move(done));
+  }
 
   bool in_memory(SampleId id, std::uint64_t size) const;
   bool on_disk(SampleId id, std::uint64_t size) const;

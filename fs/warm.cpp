@@ -29,14 +29,11 @@ class Flying {
     changed_.wait(lock, [this] { return count_ < std::min(most_, limit_.value()); });
     ++count_;
   }
-  void end(bool fetched, Clock::duration took) {
+  void end(Fetcher::Brought brought, Clock::duration took) {
     const std::lock_guard lock(mutex_);
     --count_;
-    if (fetched) {
-      limit_.on_success(took);
-    } else {
-      limit_.on_failure();
-    }
+    if (brought == Fetcher::Brought::kFromSource) limit_.on_success(took);
+    if (brought == Fetcher::Brought::kNothing) limit_.on_failure();
     changed_.notify_all();
   }
   void wait_for_all() {
@@ -122,18 +119,18 @@ void Warm::fill(const std::vector<FileRef>& files, unsigned at_once) {
     flying.begin();
     if (!has_room(under_way + size)) {
       full_ = true;
-      flying.end(true, {});
+      flying.end(Fetcher::Brought::kFromTier, {});
       break;
     }
     under_way += size;
-    const auto ended = [&, file, began = Clock::now()](bool fetched) {
+    const auto ended = [&, file, began = Clock::now()](Fetcher::Brought brought) {
       under_way -= file.version.size;
-      fetched_files_ += fetched;
-      failed_files_ += !fetched;
+      fetched_files_ += brought == Fetcher::Brought::kFromSource;
+      failed_files_ += brought == Fetcher::Brought::kNothing;
       done(file);
-      flying.end(fetched, Clock::now() - began);
+      flying.end(brought, Clock::now() - began);
     };
-    if (!tiers_.fetch(file, ended)) ended(true);  // a reader is having it fetched
+    if (!tiers_.fetch(file, ended)) ended(Fetcher::Brought::kFromTier);  // a reader is having it fetched
   }
   flying.wait_for_all();
 }

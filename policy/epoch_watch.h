@@ -40,8 +40,8 @@ class EpochWatch {
   static constexpr std::size_t kWindow = 32;      // reads that are judged together
   static constexpr std::size_t kMostlyAgain = 24;  // of them
   static constexpr std::size_t kRecent = 256;
-  static constexpr std::size_t kSteps = 64;        // reads that tell a job from a walker
-  static constexpr std::size_t kMostlyInOrder = 48;
+  static constexpr std::size_t kSteps = 32;        // reads that tell a job from a walker
+  static constexpr std::size_t kMostlyInOrder = 24;
 
   bool expects_all() const { return epoch_ == 1 || parts_differ_; }
   bool is_again(std::uint64_t before) const;

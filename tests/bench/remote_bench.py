@@ -166,7 +166,8 @@ class Peak:
 
 def epoch(mount, listed, seed, compute, drop):
     before = mount.origin.gets()
-    with Peak(mount.disk_bytes) as disk, Peak(lambda: memory_of(mount.pid())["peak_mb"]) as rss:
+    pid = mount.pid()
+    with Peak(mount.disk_bytes) as disk, Peak(lambda: memory_of(pid)["peak_mb"]) as rss:
         words = [sys.executable, f"{HERE}/remote_reader.py", listed, str(WORKERS), str(seed), str(compute), str(int(drop))]
         out = subprocess.run(words, check=True, capture_output=True, text=True, start_new_session=True).stdout.split()
     return {"seconds": float(out[0]), "bytes": int(out[1]), "gets": mount.origin.gets() - before,

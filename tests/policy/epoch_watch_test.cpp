@@ -45,7 +45,7 @@ struct Reader {
 TEST(EpochWatch, AShuffledReaderIsAJobSoonAndItsEpochsEndWithTheirLastSample) {
   Reader reader(1000);
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) reader.read(shuffled(1000, epoch));
-  EXPECT_EQ(reader.jobs, (std::vector<std::uint64_t>{64}));
+  EXPECT_EQ(reader.jobs, (std::vector<std::uint64_t>{32}));
   EXPECT_EQ(reader.ends, (std::vector<std::uint64_t>{1000, 2000, 3000}));
 }
 
@@ -80,7 +80,7 @@ TEST(EpochWatch, AWalkInOrderIsNoJobUntilItComesAgain) {
   EXPECT_FALSE(reader.watch.is_job());
   reader.read(ids);
   EXPECT_TRUE(reader.watch.is_job());
-  EXPECT_EQ(reader.jobs, (std::vector<std::uint64_t>{1064}));
+  EXPECT_EQ(reader.jobs, (std::vector<std::uint64_t>{1032}));
 }
 
 TEST(EpochWatch, OpeningEachFileThreeTimesIsOneRead) {
