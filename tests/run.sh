@@ -12,7 +12,7 @@ case "${1:-}" in
 esac
 install_missing "${WINNOW_BUILD_PACKAGES[@]}" libgtest-dev libbenchmark-dev python3-pytest python3-pytest-timeout \
   python3-torchvision libopenblas0-pthread attr rsync util-linux procps psmisc strace zstd rclone s3fs \
-  curl openssl python3-venv clang
+  curl openssl python3-venv clang libclang-rt-14-dev
 
 # build PRESET TARGET...
 build() {
@@ -36,7 +36,7 @@ check release 1
 if ! $quick; then
   build asan all
   check asan 4
-  build tsan winnow slowfs cache_test fs_test s3_test
+  build tsan winnow winnow_holder origin slowfs cache_test fs_test s3_test
   build/tsan/tests/cache/cache_test --gtest_brief=1
   build/tsan/tests/cache/s3/s3_test --gtest_brief=1
   build/tsan/tests/fs/fs_test --gtest_brief=1
