@@ -160,7 +160,7 @@ Prefetch::Plan Prefetch::make_plan(const ReaderJob& job, const std::vector<Candi
     importance[i] = one.importance;
     const bool will_be_read = !job.watch.has_read(one.id) && job.watch.expects(one.id);
     passed_over[i] = one.is_held || !will_be_read;
-    if (one.is_held && will_be_read) set_ahead(one.id, one.size);
+    set_ahead(one.id, one.is_held && will_be_read ? one.size : 0);  // what an ended job left is forgotten
   }
   const std::vector<bool> none(candidates.size());
   Plan plan;

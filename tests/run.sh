@@ -35,7 +35,7 @@ build release all
 check release 1
 if ! $quick; then
   build asan all
-  check asan 4
+  check asan 4 -LE 'fuzz|stress'  # fuzzing has a sanitizer of its own
   build tsan winnow winnow_holder origin slowfs cache_test fs_test s3_test
   build/tsan/tests/cache/cache_test --gtest_brief=1
   build/tsan/tests/cache/s3/s3_test --gtest_brief=1

@@ -1,6 +1,7 @@
 #include "fs/fault_notes.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,8 +33,9 @@ struct FaultNotesTest : testing::Test {
 };
 
 TEST_F(FaultNotesTest, AFaultIsTheProcessesOwn) {
-  int* volatile nowhere = nullptr;
-  EXPECT_EQ(end_of([&] { *nowhere = 1; }), SIGSEGV);
+  void* const closed = mmap(nullptr, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  EXPECT_EQ(end_of([&] { *static_cast<volatile char*>(closed) = 1; }), SIGSEGV);
+  munmap(closed, 4096);
   EXPECT_EQ(memory.fault, static_cast<std::uint32_t>(SIGSEGV));
   EXPECT_EQ(memory.sent_signal, 0u);
 }

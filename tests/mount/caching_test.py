@@ -14,7 +14,7 @@ from settings import SLOWDOWN, WINNOW
 from survival import wait_for_next_worker
 from trees import some_bytes
 
-FILES, SIZE = 400, 60_000
+FILES, SIZE = 160, 150_000
 DISK = ("--disk", "64M", "--memory", "32M")
 
 READER = """
@@ -24,7 +24,7 @@ for seed in map(int, sys.argv[2].split(",")):
     random.Random(seed).shuffle(paths)
     for path in paths:
         fd = os.open(path, os.O_RDONLY)
-        assert len(os.read(fd, 1 << 20)) == 60000
+        assert len(os.read(fd, 1 << 20)) == 150000
         os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)
         os.close(fd)
 """
@@ -182,8 +182,9 @@ def test_scores_decide_who_stays(origin, bucket, place, mount_s3):
         epochs(mounted, place, seed)
     settle(mounted)
     drop_pages(mounted, bucket)
-    gone = [key for key in important if not json.loads(os.getxattr(mounted / key, "user.winnow"))["on_disk"]]
-    assert gone == []
+    held = {key for key in keys if json.loads(os.getxattr(mounted / key, "user.winnow"))["on_disk"]}
+    # A quarter of the data set fits. Not all of the important ones need be there: what was read this epoch leaves first.
+    assert len(held) < FILES // 3 and len(held & important) >= 0.75 * len(important)
 
 
 def test_warm_fills_and_goes_on_where_it_was(origin, bucket, mount_s3):
