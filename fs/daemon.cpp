@@ -12,7 +12,6 @@
 #include <csignal>
 #include <fstream>
 
-#include "fs/holder_protocol.h"
 #include "fs/make_source.h"
 #include "fs/mount_table.h"
 #include "fs/survival.h"
@@ -177,7 +176,7 @@ Daemon::End Daemon::run() {
   pollfd watched[] = {{ended_.get(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
   while (watched[0].revents == 0) {
     if (poll(watched, 2, -1) < 0 && errno != EINTR) break;
-    if (watched[1].revents != 0) handle_signal();
+    if (watched[1].revents != 0 && !handle_signal()) return End::kForced;
   }
   // The kernel ends an unmounted connection and an aborted one alike; the mount table tells them apart.
   const auto mounted = mount_at(options_.mountpoint);
@@ -186,10 +185,11 @@ Daemon::End Daemon::run() {
   return End::kUnmounted;
 }
 
-void Daemon::handle_signal() {
+// False if the mount ended by force.
+bool Daemon::handle_signal() {
   signalfd_siginfo info{};
-  if (read(signals_.get(), &info, sizeof info) != sizeof info || info.ssi_signo == SIGHUP) return;
-  if (++signals_seen_ > 1) return end_by_force();
+  if (read(signals_.get(), &info, sizeof info) != sizeof info || info.ssi_signo == SIGHUP) return true;
+  if (++signals_seen_ > 1) return !ends_by_force();
   try {
     unmount(UnmountKind::kPlain);
   } catch (const StartupError& error) {
@@ -197,16 +197,16 @@ void Daemon::handle_signal() {
     spdlog::warn("{}; detached, a second signal ends it by force", error.what());
     winnow::unmount(options_.mountpoint, UnmountKind::kLazy);
   }
+  return true;
 }
 
-// Readers get an error, and nobody is waited for.
-void Daemon::end_by_force() {
+// Readers get an error. True if it has to end without waiting for anybody: the holder ends too, and with it what
+// still waits.
+bool Daemon::ends_by_force() {
   spdlog::warn("a second signal: {} ends by force", options_.mountpoint);
   winnow::unmount(options_.mountpoint, UnmountKind::kForce);
   pollfd ended{ended_.get(), POLLIN, 0};
-  if (poll(&ended, 1, 1000) > 0) return;
-  spdlog::shutdown();
-  _exit(holder_protocol::kExitUnmounted);  // the holder ends too, and with it what still waits
+  return poll(&ended, 1, 1000) <= 0;
 }
 
 void Daemon::unmount(UnmountKind kind) {

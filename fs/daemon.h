@@ -39,7 +39,11 @@ class Daemon {
     FileDescriptor lock;    // of the state directory
     bool succeeds = false;  // a worker before this one served the mount
   };
-  enum class End { kUnmounted, kAborted };  // aborted: cut off from outside, but still mounted
+  enum class End {
+    kUnmounted,
+    kAborted,  // cut off from outside, but still mounted
+    kForced,   // by a second signal: threads may hang, and are not to be waited for
+  };
 
   // Maps the snapshot. Throws StartupError. Blocks SIGTERM, SIGINT and SIGHUP for this thread and those it
   // starts.
@@ -75,8 +79,8 @@ class Daemon {
   void keep_house();  // refreshes and audits, until told to stop
   void audit();
   void watch_disk();
-  void handle_signal();
-  void end_by_force();
+  bool handle_signal();
+  bool ends_by_force();
   StatusFacts gather() const;
   TierShares shares() const;
 

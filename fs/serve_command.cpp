@@ -147,6 +147,10 @@ class Worker {
     const bool aborted = end == Daemon::End::kAborted;
     if (!aborted) spdlog::info("unmounted {}", options_.mountpoint);
     life_.say(aborted ? holder_protocol::kAborted : holder_protocol::kUnmounted);
+    if (end == Daemon::End::kForced) {
+      spdlog::shutdown();
+      _exit(holder_protocol::kExitUnmounted);
+    }
     return aborted ? holder_protocol::kExitAborted : holder_protocol::kExitUnmounted;
   }
 
