@@ -133,8 +133,9 @@ void Daemon::start_prefetch(PageTier* pages) {
   filesystem_->on_access(
       [this](NodeId id, int pid) {
         const auto node = snapshots_->tree()->find(id);
-        if (node) tiers_->note_open(sample_of(id), node->stat.version.size);
-        prefetch_->on_open(id, pid);
+        const std::uint64_t size = node ? node->stat.version.size : 0;
+        tiers_->note_open(sample_of(id), size);
+        prefetch_->on_open(id, pid, tiers_->in_memory(sample_of(id), size));
         recorder_->note_open(id, pid);
       },
       [this](NodeId id) {

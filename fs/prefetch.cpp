@@ -34,7 +34,7 @@ void Prefetch::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Prefetch::on_open(NodeId id, int pid) {
+void Prefetch::on_open(NodeId id, int pid, bool in_memory) {
   const auto tree = snapshots_.tree();
   const auto file = tree->find(id);
   if (!file || !is_regular(file->stat)) return;
@@ -43,7 +43,7 @@ void Prefetch::on_open(NodeId id, int pid) {
   {
     const std::lock_guard lock(mutex_);
     const ReaderJobs::News news = jobs_.on_access(*tree, *file, group, Clock::now());
-    consume(sample_of(id));
+    if (in_memory) consume(sample_of(id));
     note_declared_read(sample_of(id));
     begins = news.begins_epoch;
     if (options_.at_once > 0 && (news.begins_epoch || news.new_folder)) due_.push_back(news.group);
@@ -53,10 +53,9 @@ void Prefetch::on_open(NodeId id, int pid) {
 }
 
 void Prefetch::on_miss(NodeId id) {
-  if (options_.tracked) return;
   const std::lock_guard lock(mutex_);
-  if (!is_declared_) return;
   consume(sample_of(id));
+  if (options_.tracked || !is_declared_) return;
   note_declared_read(sample_of(id));
   // What was pushed is read without a sign; the readers must have passed it by now.
   const std::size_t place = place_.get(value(sample_of(id)));

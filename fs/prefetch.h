@@ -66,7 +66,8 @@ class Prefetch {
   Prefetch(Options options, const Snapshots& snapshots, AheadStore& store);
   ~Prefetch();
 
-  void on_open(NodeId id, int pid);
+  // `in_memory`: no READ will follow. Of other files, the READ makes room, not the open: until then they must stay.
+  void on_open(NodeId id, int pid, bool in_memory);
   void on_miss(NodeId id);  // a READ came; where opens are not seen, it tells how far a declared order was read
   // Follows this order until each of its samples was read, instead of what it would do by itself. An empty one ends it.
   void declare(std::vector<SampleId> order);

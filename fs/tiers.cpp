@@ -1,5 +1,7 @@
 #include "fs/tiers.h"
 
+#include <algorithm>
+
 #include "policy/registry.h"
 
 namespace winnow {
@@ -7,6 +9,8 @@ namespace winnow {
 namespace {
 
 constexpr std::uint64_t kRoomOfDisk = 94;  // percent that slots can use, after rounding, index and crumbs
+
+constexpr std::uint64_t kLeastSlack = 2 << 20;  // for what is being read, and for what comes in meanwhile
 
 std::unique_ptr<DiskTier> open_disk(const MountOptions& options, const std::string& source_identity) {
   if (options.disk_bytes == 0) return nullptr;
@@ -81,7 +85,10 @@ bool Tiers::on_disk(SampleId id, std::uint64_t size) const {
 bool Tiers::holds(SampleId id, std::uint64_t size) const { return on_disk(id, size) || in_memory(id, size); }
 
 std::uint64_t Tiers::window_bytes() const {
-  if (disk_) return disk_->counts().budget_bytes / 100 * kRoomOfDisk;
+  if (disk_) {
+    const std::uint64_t budget = disk_->counts().budget_bytes;
+    return std::min(budget / 100 * kRoomOfDisk, budget - std::min(budget / 2, kLeastSlack));
+  }
   return memory_bytes_ / 4 * 3;
 }
 

@@ -105,7 +105,7 @@ struct PrefetchTest : testing::Test {
 TEST_F(PrefetchTest, SweepsWhatAnEpochHasNotReadYetInTheFoldersItReads) {
   start();
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 70; ++i) prefetch->on_open(order[i], reader);
+  for (std::size_t i = 0; i < 70; ++i) prefetch->on_open(order[i], reader, true);
   store.finish_all();
   const std::set<std::string> fetched(store.fetched.begin(), store.fetched.end());
   EXPECT_EQ(fetched.size(), store.fetched.size()) << "each once";
@@ -119,7 +119,7 @@ TEST_F(PrefetchTest, SweepsWhatAnEpochHasNotReadYetInTheFoldersItReads) {
 TEST_F(PrefetchTest, BringsTheImportantOnesFirst) {
   start({.at_once = 1, .window_bytes = 1 << 30});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader);
+  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
   store.finish_all();
   bool unimportant_seen = false;
   for (const std::string& one : store.fetched) {
@@ -134,21 +134,35 @@ TEST_F(PrefetchTest, BringsTheImportantOnesFirst) {
 TEST_F(PrefetchTest, KeepsNoMoreAheadThanFitsAndGoesOnWhenItIsRead) {
   start({.at_once = 8, .window_bytes = 10 * kFileBytes});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader);
+  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
   store.finish_all();
   EXPECT_EQ(store.fetched.size(), 10u);
   EXPECT_EQ(prefetch->counts().ahead_files, 10u);
   const std::vector<std::string> first = store.fetched;
-  for (std::size_t i = 0; i < 4; ++i) prefetch->on_open(at_path(*snapshots->tree(), first[i])->id, reader);
+  for (std::size_t i = 0; i < 4; ++i) prefetch->on_open(at_path(*snapshots->tree(), first[i])->id, reader, true);
   store.finish_all();
   EXPECT_EQ(store.fetched.size(), 14u);
+}
+
+TEST_F(PrefetchTest, AFileThatIsOpenButNotReadYetStillTakesItsRoom) {
+  start({.at_once = 8, .window_bytes = 10 * kFileBytes});
+  const auto order = shuffled(1);
+  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
+  store.finish_all();
+  const NodeId first = at_path(*snapshots->tree(), store.fetched[0])->id;
+  prefetch->on_open(first, reader, false);
+  store.finish_all();
+  EXPECT_EQ(store.fetched.size(), 10u);
+  prefetch->on_miss(first);
+  store.finish_all();
+  EXPECT_EQ(store.fetched.size(), 11u);
 }
 
 TEST_F(PrefetchTest, AWalkerStartsNothing) {
   start();
   std::vector<NodeId> order = ids;
   std::sort(order.begin(), order.end(), [this](NodeId a, NodeId b) { return path(a) < path(b); });
-  for (const NodeId id : order) prefetch->on_open(id, reader);
+  for (const NodeId id : order) prefetch->on_open(id, reader, true);
   store.finish_all();
   EXPECT_TRUE(store.fetched.empty());
   EXPECT_EQ(store.epochs, 0);
@@ -180,7 +194,7 @@ TEST_F(PrefetchTest, WithoutTrackingAMissTellsHowFarADeclaredOrderWasRead) {
 TEST_F(PrefetchTest, WithoutTrackingNothingIsSweptByItself) {
   start({.at_once = 8, .window_bytes = 1 << 30, .tracked = false});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 100; ++i) prefetch->on_open(order[i], reader);
+  for (std::size_t i = 0; i < 100; ++i) prefetch->on_open(order[i], reader, true);
   store.finish_all();
   EXPECT_TRUE(store.fetched.empty());
 }
@@ -189,7 +203,7 @@ TEST_F(PrefetchTest, WhatIsHeldIsNotFetchedInTheNextEpoch) {
   start();
   for (const std::uint64_t seed : {1, 2}) {
     for (const NodeId id : shuffled(seed)) {
-      prefetch->on_open(id, reader);
+      prefetch->on_open(id, reader, true);
       if (value(id) % 16 == 0) store.finish_all();
     }
   }
@@ -202,7 +216,7 @@ TEST_F(PrefetchTest, WhatIsHeldIsNotFetchedInTheNextEpoch) {
 TEST_F(PrefetchTest, ASourceThatFailsIsAskedLessAtATime) {
   start({.at_once = 8, .window_bytes = 1 << 30});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader);
+  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
   store.finish_all(false);
   EXPECT_EQ(prefetch->counts().limit, 1u);
   EXPECT_EQ(prefetch->counts().fetched, 0u);
