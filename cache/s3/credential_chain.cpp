@@ -1,6 +1,7 @@
 #include "cache/s3/credential_chain.h"
 
 #include "cache/result.h"
+#include "cache/s3/profile_files.h"
 
 namespace winnow::s3 {
 
@@ -8,6 +9,7 @@ namespace {
 
 constexpr std::time_t kRenewBefore = 300;  // seconds
 constexpr std::time_t kTryAgainAfter = 10;
+constexpr std::time_t kFailureHolds = 1;
 
 bool is_due(const Credentials& credentials, std::time_t now) {
   return credentials.expires_at != 0 && now >= credentials.expires_at - kRenewBefore;
@@ -29,6 +31,7 @@ std::shared_ptr<const Credentials> CredentialChain::get() {
       changed_.wait(lock);
       continue;
     }
+    if (!usable && failure_ && now < next_try_) std::rethrow_exception(failure_);
     looking_ = true;
     lock.unlock();
     std::shared_ptr<const Credentials> found;
@@ -40,15 +43,12 @@ std::shared_ptr<const Credentials> CredentialChain::get() {
     }
     lock.lock();
     looking_ = false;
+    failure_ = failure;
     changed_.notify_all();
-    if (found) {
-      current_ = found;
-      // Those that come with little life left are used as they are, and looked for again soon.
-      next_try_ = now + kTryAgainAfter;
-      return current_;
-    }
-    next_try_ = now + kTryAgainAfter;
-    if (!usable) std::rethrow_exception(failure);
+    if (found) current_ = found;
+    // Those that come with little life left are used as they are, and looked for again soon.
+    next_try_ = now_() + (found || usable ? kTryAgainAfter : kFailureHolds);
+    if (!found && !usable) std::rethrow_exception(failure);
     return current_;
   }
 }
@@ -63,7 +63,8 @@ Credentials find_credentials(HttpClient& http, HttpClient& direct, const std::st
   if (!profile.empty()) return *from_profile(http, profile, true, region);
   if (auto found = from_environment()) return *found;
   if (auto found = from_web_identity(http, region)) return *found;
-  if (auto found = from_profile(http, "default", false, region)) return *found;
+  const std::string named = environment("AWS_PROFILE");
+  if (auto found = from_profile(http, named.empty() ? "default" : named, !named.empty(), region)) return *found;
   if (auto found = from_container(direct)) return *found;
   if (auto found = from_instance(direct)) return *found;
   throw StartupError(

@@ -1,7 +1,6 @@
-// The credentials in force: found in the first place that has any, kept, and renewed before they expire. A
-// profile that was asked for by name goes before the environment. get() blocks while they are first found or
-// have expired; while they merely come near their end, one caller renews them and the others go on.
-// Thread-safe.
+// The credentials in force: found in the first place that has any, kept, and renewed before they expire. get()
+// blocks while they are first found or have expired; while they merely come near their end, one caller renews
+// them and the others go on. A failure holds for a second, for all who ask meanwhile. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -36,9 +35,11 @@ class CredentialChain {
   std::shared_ptr<const Credentials> current_;
   bool looking_ = false;
   std::time_t next_try_ = 0;  // after a renewal that failed
+  std::exception_ptr failure_;  // of the last look, if it failed
 };
 
-// The order: a named profile alone; else environment, web identity, default profile, container, instance.
+// The order: a profile given alone; else environment, web identity, AWS_PROFILE or the default profile, container,
+// instance.
 Credentials find_credentials(HttpClient& http, HttpClient& direct, const std::string& profile,
                              const std::string& region);
 

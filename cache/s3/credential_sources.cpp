@@ -8,6 +8,7 @@
 
 #include "cache/s3/encoding.h"
 #include "cache/s3/profile_files.h"
+#include "cache/s3/s3_options.h"
 #include "cache/s3/xml.h"
 
 namespace winnow::s3 {
@@ -32,15 +33,20 @@ std::string first_line(const std::string& path) {
   throw StartupError(where + " gave no credentials: " + what + "; " + advice);
 }
 
+std::string text_of(const nlohmann::json& object, const char* key) {
+  const auto found = object.find(key);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
+}
+
 // The JSON that the container and the instance endpoints share.
 Credentials parse_metadata(const std::string& where, const std::string& body) {
   const auto json = nlohmann::json::parse(body, nullptr, false);
   Credentials found;
   if (json.is_object()) {
-    found.access_key = json.value("AccessKeyId", "");
-    found.secret_key = json.value("SecretAccessKey", "");
-    found.session_token = json.value("Token", "");
-    found.expires_at = parse_iso_time(json.value("Expiration", "")).value_or(0);
+    found.access_key = text_of(json, "AccessKeyId");
+    found.secret_key = text_of(json, "SecretAccessKey");
+    found.session_token = text_of(json, "Token");
+    found.expires_at = parse_iso_time(text_of(json, "Expiration")).value_or(0);
   }
   if (found.access_key.empty() || found.secret_key.empty())
     throw StartupError(where + " answered without credentials; check the role that is attached there");
@@ -59,7 +65,7 @@ Credentials assume_role(HttpClient& http, const WebIdentity& identity, const std
     throw StartupError("the web identity token file " + identity.token_file +
                        " cannot be read or is empty; check AWS_WEB_IDENTITY_TOKEN_FILE");
   const std::string given = environment("AWS_ENDPOINT_URL_STS");
-  const std::string endpoint = given.empty() ? "https://sts." + region + ".amazonaws.com" : given;
+  const std::string endpoint = given.empty() ? "https://sts." + region + aws_domain(region) : given;
   HttpRequest request;
   request.method = "POST";
   request.url = endpoint + "/";
@@ -111,7 +117,7 @@ std::optional<Credentials> from_profile(HttpClient& http, const std::string& nam
     return assume_role(
         http, {profile["web_identity_token_file"], profile["role_arn"], profile["role_session_name"]},
         region);
-  for (const char* other : {"credential_process", "sso_session", "sso_start_url", "source_profile"}) {
+  for (const char* other : {"credential_process", "sso_session", "sso_start_url", "source_profile", "credential_source"}) {
     if (!profile[other].empty())
       throw StartupError(
           "the profile '" + name + "' uses " + other +

@@ -19,12 +19,14 @@ bool EtagCheck::accepts(const std::string& etag, std::span<const std::byte> body
     return true;
   }
   const auto doubt = doubts_.find(etag);
-  if (doubt != doubts_.end() && doubt->second == md5) {
+  const bool again = doubt != doubts_.end() && doubt->second == md5;
+  if (again && !ever_matched_) {
     doubts_.erase(doubt);
-    if (!ever_matched_ && ++never_md5_ == kGiveUpAfter)
+    if (++never_md5_ == kGiveUpAfter)
       spdlog::warn("the store's ETags are not MD5s of the content: damage on the way cannot be noticed");
     return true;
   }
+  if (again) return false;  // said already
   spdlog::warn("a body came damaged: its MD5 is not the ETag {}; asking again", etag);
   if (doubts_.size() >= kMaxDoubts) doubts_.clear();
   doubts_[etag] = md5;

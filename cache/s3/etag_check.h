@@ -1,7 +1,7 @@
 // Tells whether a whole body is what its ETag says, where the ETag is the MD5 of the content. Stores differ
-// in when it is, so a mismatch is believed to be damage on the way only until the same bytes come a second
-// time: then they are what the store has. After several of those and no match the check is given up.
-// Thread-safe.
+// in whether it is. Once one matched, it is here, and what does not match is damaged, however often it comes.
+// Until then, the same bytes coming a second time are taken for what the store has; after several of those
+// the check is given up. Thread-safe.
 #pragma once
 
 #include <map>

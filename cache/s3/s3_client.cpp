@@ -86,6 +86,7 @@ Failure S3Client::send(const std::string& method, const std::string& key, Fields
                      .query = std::move(query),
                      .headers = headers};
   request.method = method;
+  request.timeout = options_.source_timeout;  // a body that trickles in never stalls
   request.url = address_.scheme_and_host + what.path;
   if (!what.query.empty()) request.url += "?" + canonical_query(what.query);
   std::shared_ptr<const Credentials> credentials;
@@ -116,9 +117,18 @@ Failure S3Client::send(const std::string& method, const std::string& key, Fields
   if (credentials &&
       (names_old_credentials(failure.s3_code) || (mute && !credentials->session_token.empty()))) {
     credentials_.refused(credentials);
-    if (!credentials->session_token.empty()) failure.code = EAGAIN;  // others may have come meanwhile
+    if (!credentials->session_token.empty() || have_changed(*credentials)) failure.code = EAGAIN;
   }
   return failure;
+}
+
+// Keys that never expire may be replaced all the same.
+bool S3Client::have_changed(const Credentials& old) {
+  try {
+    return credentials_.get()->access_key != old.access_key || credentials_.get()->secret_key != old.secret_key;
+  } catch (const StartupError&) {
+    return false;
+  }
 }
 
 Failure S3Client::list(const ListQuery& query, ListPage& page) {
@@ -158,14 +168,16 @@ Failure S3Client::get(const std::string& key, std::uint64_t offset, bool whole, 
   HttpRequest request;
   request.into = into;
   Failure failure = send("GET", key, {}, std::move(headers), std::move(request), response);
+  if (!whole && response.status == 200)
+    return {.code = EIO, .status = response.status, .text = "the store does not answer ranges"};
   if (response.overflowed) failure.code = ESTALE;  // longer than the version asked for
   if (failure.code != 0) return failure;
   if (!read_facts(response, facts))
     return {
         .code = EIO, .status = response.status, .text = "the store tells no ETag, size or time of " + key};
   const std::string wanted = "bytes " + std::to_string(offset) + "-";
-  if (!whole && (response.status != 206 || !response.header("content-range").starts_with(wanted)))
-    return {.code = EIO, .status = response.status, .text = "the store does not answer ranges"};
+  if (!whole && !response.header("content-range").starts_with(wanted))
+    return {.code = EIO, .status = response.status, .text = "the store answers another range"};
   if (response.received != into.size() && facts.size >= offset + into.size())
     return {.code = EIO, .status = response.status, .text = "the body is short"};
   return {};

@@ -62,9 +62,8 @@ S3Location parse_s3_url(const std::string& url) {
 }
 
 void resolve(S3Options& options) {
-  options.profile = first_of({options.profile, environment("AWS_PROFILE")});
-  const Profile profile =
-      load_profile(first_of({options.profile, "default"}), !options.profile.empty() && !options.anonymous);
+  const std::string named = first_of({options.profile, environment("AWS_PROFILE")});
+  const Profile profile = load_profile(first_of({named, "default"}), !named.empty() && !options.anonymous);
   const auto told = [&](const char* key) {
     const auto found = profile.find(key);
     return found == profile.end() ? std::string() : found->second;
@@ -82,11 +81,14 @@ void resolve(S3Options& options) {
                        "; name a readable file of certificates in PEM");
 }
 
+std::string aws_domain(const std::string& region) {
+  return region.starts_with("cn-") ? ".amazonaws.com.cn" : ".amazonaws.com";
+}
+
 Address address_of(const S3Options& options, const S3Location& location) {
   std::string endpoint = options.endpoint;
   if (endpoint.empty())
-    endpoint =
-        "https://s3." + options.region + ".amazonaws.com" + (options.region.starts_with("cn-") ? ".cn" : "");
+    endpoint = "https://s3." + options.region + aws_domain(options.region);
   const auto host_at = endpoint.find("://") + 3;
   const std::string scheme = endpoint.substr(0, host_at);
   std::string host = endpoint.substr(host_at);

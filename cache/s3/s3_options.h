@@ -10,7 +10,7 @@ struct S3Options {
   std::string endpoint;             // "https://minio:9000"; empty: AWS's of the region
   std::string region;               // empty: from the environment or profile, else us-east-1
   std::string addressing = "auto";  // path, virtual; auto: path with an endpoint, virtual at AWS
-  std::string profile;              // empty: AWS_PROFILE, or the chain of credentials
+  std::string profile;              // empty: the chain of credentials
   std::string ca_file;              // empty: the system's
   bool anonymous = false;
   std::chrono::milliseconds source_timeout{60'000};  // bounds the tries of a listing; zero: for ever
@@ -34,6 +34,7 @@ struct Address {
   std::string host;             // as the Host header has it
   std::string path;             // "/" or "/bucket/", encoded
 };
+std::string aws_domain(const std::string& region);  // ".amazonaws.com", or China's
 Address address_of(const S3Options& options, const S3Location& location);
 
 }  // namespace winnow::s3

@@ -123,10 +123,21 @@ def test_a_named_profile_in_files_that_variables_name(serves, bare, place, origi
     serves({**bare, "AWS_SHARED_CREDENTIALS_FILE": str(place.root / "c")}, "--s3-profile", "mine")
 
 
-def test_a_profile_in_the_config_file_goes_before_the_environment(serves, bare, place):
+def test_a_profile_given_goes_before_the_environment(serves, bare, place):
     (place.root / "c").write_text(f"[profile mine]\nregion = us-east-1\n{KEYS}")
-    serves({**bare, "AWS_CONFIG_FILE": str(place.root / "c"), "AWS_PROFILE": "mine", "AWS_ACCESS_KEY_ID": "wrong",
-            "AWS_SECRET_ACCESS_KEY": "wrong"})
+    serves({**bare, "AWS_CONFIG_FILE": str(place.root / "c"), "AWS_ACCESS_KEY_ID": "wrong",
+            "AWS_SECRET_ACCESS_KEY": "wrong"}, "--s3-profile", "mine")
+
+
+def test_the_environments_keys_go_before_the_profile_that_it_names(serves, bare, place):
+    (place.root / "c").write_text(f"[profile mine]\nregion = us-east-1\n{WRONG}")
+    serves({**bare, "AWS_CONFIG_FILE": str(place.root / "c"), "AWS_PROFILE": "mine", "AWS_ACCESS_KEY_ID": ACCESS_KEY,
+            "AWS_SECRET_ACCESS_KEY": SECRET_KEY})
+
+
+def test_a_profile_that_the_environment_names(serves, bare, place):
+    (place.root / "c").write_text(f"[default]\n{WRONG}[profile mine]\n{KEYS}")
+    serves({**bare, "AWS_CONFIG_FILE": str(place.root / "c"), "AWS_PROFILE": "mine"})
 
 
 def web_identity(place, url):

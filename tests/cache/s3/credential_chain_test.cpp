@@ -50,7 +50,10 @@ TEST(CredentialChain, GoesOnWithTheOldOnesWhileTheyLastIfRenewalFails) {
   EXPECT_EQ(issuer.asked, 2);  // not with every request
   issuer.now += 100;
   EXPECT_THROW(issuer.chain.get(), StartupError);
+  EXPECT_THROW(issuer.chain.get(), StartupError);
+  EXPECT_EQ(issuer.asked, 3);  // those who waited with it get the same answer
   issuer.fails = false;
+  issuer.now += 1;
   EXPECT_EQ(issuer.chain.get()->access_key, "4");
 }
 

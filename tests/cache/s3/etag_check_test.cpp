@@ -22,10 +22,16 @@ TEST(EtagCheck, AsksAgainForWhatHasNot) {
   EXPECT_TRUE(check.accepts(etag, bytes("abc")));
 }
 
-TEST(EtagCheck, BelievesBytesThatComeTwice) {
+TEST(EtagCheck, BelievesBytesThatComeTwiceWhereNoEtagWasEverAnMd5) {
   EtagCheck check;
   EXPECT_FALSE(check.accepts("0123", bytes("abc")));
   EXPECT_TRUE(check.accepts("0123", bytes("abc")));
+}
+
+TEST(EtagCheck, NeverBelievesDamageWhereEtagsAreMd5s) {
+  EtagCheck check;
+  EXPECT_TRUE(check.accepts("900150983cd24fb0d6963f7d28e17f72", bytes("abc")));
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(check.accepts("0123", bytes("abc")));
 }
 
 TEST(EtagCheck, GivesUpAtAStoreWhoseEtagsAreSomethingElse) {
