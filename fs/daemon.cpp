@@ -96,7 +96,8 @@ void Daemon::start_serving() {
                                       make_eviction(options_.policy, ""), page_counts_);
   if (inheritance_.succeeds) pages_->assume_all_served();
   PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
-  tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_);
+  tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_, !inheritance_.succeeds);
+  if (!tiers_->disk_refusal().empty()) spdlog::error("{}; reads go on without it", tiers_->disk_refusal());
   reads_ = std::make_unique<ReadPath>(*source_, tiers_->near(), *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
   recorder_ = std::make_unique<AccessRecorder>(*snapshots_, state_.recording_path());
@@ -132,10 +133,11 @@ void Daemon::start_prefetch(PageTier* pages) {
   });
   filesystem_->on_access(
       [this](NodeId id, int pid) {
-        const auto node = snapshots_->tree()->find(id);
-        const std::uint64_t size = node ? node->stat.version.size : 0;
-        tiers_->note_open(sample_of(id), size);
-        prefetch_->on_open(id, pid, tiers_->in_memory(sample_of(id), size));
+        const auto tree = snapshots_->tree();
+        const auto file = tree->find(id);
+        if (!file || !is_regular(file->stat)) return;
+        const bool in_memory = tiers_->note_open(sample_of(id), file->stat.version.size);
+        prefetch_->on_open(*tree, *file, pid, in_memory);
         recorder_->note_open(id, pid);
       },
       [this](NodeId id) {

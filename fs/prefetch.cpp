@@ -34,22 +34,31 @@ void Prefetch::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Prefetch::on_open(NodeId id, int pid, bool in_memory) {
-  const auto tree = snapshots_.tree();
-  const auto file = tree->find(id);
-  if (!file || !is_regular(file->stat)) return;
+void Prefetch::on_open(const Tree& tree, const Node& file, int pid, bool in_memory) {
+  const SampleId id = sample_of(file.id);
   const int group = group_of(pid);
-  bool begins = false;
+  ReaderJobs::News news;
   {
     const std::lock_guard lock(mutex_);
-    const ReaderJobs::News news = jobs_.on_access(*tree, *file, group, Clock::now());
-    if (in_memory) consume(sample_of(id));
-    note_declared_read(sample_of(id));
-    begins = news.begins_epoch;
-    if (options_.at_once > 0 && (news.begins_epoch || news.new_folder)) due_.push_back(news.group);
+    news = jobs_.on_access(tree, file, group, Clock::now());
+    if (in_memory) consume(id);
+    note_declared_read(id);
   }
-  if (begins) store_.begin_epoch();
-  if (begins) changed_.notify_all();
+  if (!news.begins_epoch && !news.new_folder) return;
+  if (news.begins_epoch) store_.begin_epoch();
+  const std::lock_guard lock(mutex_);
+  if (options_.at_once > 0) due_.push_back(news.group);
+  signal();
+}
+
+void Prefetch::wake() {
+  const std::lock_guard lock(mutex_);
+  signal();
+}
+
+void Prefetch::signal() {
+  is_idle_ = false;
+  changed_.notify_all();
 }
 
 void Prefetch::on_miss(NodeId id) {
@@ -80,7 +89,7 @@ void Prefetch::declare(std::vector<SampleId> order) {
       place_.set(value(declared_.order[i]), static_cast<std::uint32_t>(i + 1));
   }
   store_.begin_epoch();
-  changed_.notify_all();
+  wake();
 }
 
 void Prefetch::note_declared_read(SampleId id) {
@@ -105,7 +114,7 @@ void Prefetch::set_ahead(SampleId id, std::uint64_t bytes) {
 void Prefetch::consume(SampleId id) {
   if (ahead_.get(value(id)) == 0) return;
   set_ahead(id, 0);
-  if (std::exchange(waits_for_room_, false)) changed_.notify_all();
+  if (std::exchange(waits_for_room_, false)) signal();
 }
 
 void Prefetch::run() {
@@ -114,6 +123,7 @@ void Prefetch::run() {
   while (!stopping_) {
     plan_due(lock);
     if (start_next(lock)) continue;
+    is_idle_ = true;
     changed_.wait_until(lock, look_at);
     if (Clock::now() < look_at) continue;
     look_at = Clock::now() + kLookForGone;
@@ -240,7 +250,7 @@ void Prefetch::finished(SampleId id, std::uint64_t size, Clock::time_point began
     ++fetched_;
     limit_.on_success(Clock::now() - began);
   }
-  changed_.notify_all();
+  signal();
 }
 
 PrefetchCounts Prefetch::counts() const {
@@ -251,7 +261,8 @@ PrefetchCounts Prefetch::counts() const {
                         .ahead_bytes = ahead_bytes_,
                         .at_once = flying_,
                         .limit = options_.at_once == 0 ? 0 : limit_.value(),
-                        .declared = is_declared_ ? declared_left_ : 0};
+                        .declared = is_declared_ ? declared_left_ : 0,
+                        .idle = is_idle_};
   for (const auto& [group, plan] : plans_) counts.planned += plan.order.size() - plan.next;
   for (const auto& [group, job] : jobs_.all()) {
     if (job.watch.is_job()) counts.jobs.push_back({group, job.watch.epoch(), job.watch.reads()});

@@ -32,7 +32,8 @@ struct PrefetchCounts {
   std::uint64_t planned = 0;  // still to be fetched or passed over
   unsigned at_once = 0;       // under way
   unsigned limit = 0;         // how many may be
-  std::uint64_t declared = 0;       // of a declared order, those not read yet
+  std::uint64_t declared = 0;  // of a declared order, those not read yet
+  bool idle = false;           // nothing to begin until something is read, ends or a job comes
   struct Job {
     int group = 0;
     std::uint64_t epoch = 0;
@@ -67,11 +68,11 @@ class Prefetch {
   ~Prefetch();
 
   // `in_memory`: no READ will follow. Of other files, the READ makes room, not the open: until then they must stay.
-  void on_open(NodeId id, int pid, bool in_memory);
+  void on_open(const Tree& tree, const Node& file, int pid, bool in_memory);
   void on_miss(NodeId id);  // a READ came; where opens are not seen, it tells how far a declared order was read
   // Follows this order until each of its samples was read, instead of what it would do by itself. An empty one ends it.
   void declare(std::vector<SampleId> order);
-  void wake() { changed_.notify_all(); }  // there may be room now
+  void wake();  // there may be room now
   void stop();  // begins nothing more; what is under way calls back until the read path has stopped
 
   PrefetchCounts counts() const;
@@ -98,6 +99,7 @@ class Prefetch {
   Plan make_plan(const ReaderJob& job, const std::vector<Candidate>& candidates);
   std::optional<SampleId> take_next();
   bool was_read(SampleId id) const;
+  void signal();
   Plan* next_plan();
   void set_ahead(SampleId id, std::uint64_t bytes);
   void consume(SampleId id);
@@ -129,6 +131,7 @@ class Prefetch {
   std::uint64_t fetched_ = 0;
   std::uint64_t failed_ = 0;
   bool waits_for_room_ = false;
+  bool is_idle_ = false;
   bool stopping_ = false;
   std::thread thread_;
 };

@@ -16,7 +16,8 @@ std::unique_ptr<DiskTier> open_disk(const MountOptions& options, const std::stri
   if (options.disk_bytes == 0) return nullptr;
   return std::make_unique<DiskTier>(DiskOptions{.store = {.directory = options.disk_dir,
                                                           .budget_bytes = options.disk_bytes,
-                                                          .source_identity = source_identity},
+                                                          .source_identity = source_identity,
+                                                          .owner = options.state_dir + "/lock"},
                                                 .eviction = make_eviction(options.policy, ""),
                                                 .admission = make_admission(options.policy)});
 }
@@ -27,11 +28,18 @@ bool is_by_epoch(const std::string& policy) {
 
 }  // namespace
 
-Tiers::Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots)
+Tiers::Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots,
+             bool is_new)
     : snapshots_(snapshots),
       memory_bytes_(options.page_cache ? options.memory_bytes : 0),
-      by_epoch_(is_by_epoch(options.policy)),
-      disk_(open_disk(options, source_identity)) {}
+      by_epoch_(is_by_epoch(options.policy)) {
+  try {
+    disk_ = open_disk(options, source_identity);
+  } catch (const StartupError& error) {
+    if (is_new) throw;
+    disk_refusal_ = error.what();
+  }
+}
 
 void Tiers::attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)> kernel_knows) {
   pages_ = pages;
@@ -41,8 +49,10 @@ void Tiers::attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)>
 
 // Whoever finds its pages in memory sends no READ; the disk learns of the others from theirs. An open alone would be
 // too early: the sample could go before it is read.
-void Tiers::note_open(SampleId id, std::uint64_t size) {
-  if (disk_ && in_memory(id, size)) disk_->touch(id);
+bool Tiers::note_open(SampleId id, std::uint64_t size) {
+  if (!in_memory(id, size)) return false;
+  if (disk_) disk_->touch(id);
+  return true;
 }
 
 void Tiers::adopt() {

@@ -32,15 +32,18 @@ struct TierShares {
 
 class Tiers final : public AheadStore {
  public:
-  // Opens the disk tier. Throws StartupError.
-  Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots);
+  // Opens the disk tier. If it cannot be, a new mount is refused (StartupError); one that was there before goes on
+  // without it, and disk_refusal() says why.
+  Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots, bool is_new);
+
+  const std::string& disk_refusal() const { return disk_refusal_; }
 
   ByteTier& near() { return disk_ ? static_cast<ByteTier&>(*disk_) : none_; }
   DiskTier* disk() { return disk_.get(); }  // null if there is none
   // Once they are there, and before anything else is asked. `pages` may be null.
   void attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)> kernel_knows);
 
-  void note_open(SampleId id, std::uint64_t size);  // a reader opened it
+  bool note_open(SampleId id, std::uint64_t size);  // a reader opened it; true if it finds all of it in memory
   void adopt();  // after start and after every refresh; until the first one, nothing is put there ahead
   void set_importance(SampleId id, double importance);
   std::uint64_t window_bytes() const;  // what may wait to be read
@@ -67,6 +70,7 @@ class Tiers final : public AheadStore {
   const Snapshots& snapshots_;
   const std::uint64_t memory_bytes_;
   const bool by_epoch_;  // the policy lets read samples go before unread ones
+  std::string disk_refusal_;
   NoTier none_;
   std::atomic<bool> adopted_{false};
   std::unique_ptr<DiskTier> disk_;

@@ -39,7 +39,7 @@ bool use_direct(const DirectIo& direct, std::uint32_t unit_bytes, std::string& n
 }  // namespace
 
 DiskStore::DiskStore(const Options& options, std::unique_ptr<BlockIo> given)
-    : lock_(checked(options), options.lock_patience),
+    : lock_(checked(options), options.owner, options.lock_patience),
       direct_(probe_direct_io(options.directory)),
       io_notice(direct_.why_not),
       io(or_best(std::move(given), io_notice)),

@@ -19,6 +19,7 @@ class DiskStore {
     std::string directory;
     std::uint64_t budget_bytes = 0;
     std::string source_identity;
+    std::string owner;  // as FolderLock takes it
     std::uint64_t slab_bytes = disk_format::kSlabBytes;  // of a new store
     std::chrono::milliseconds lock_patience{5000};
   };

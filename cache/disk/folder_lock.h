@@ -1,5 +1,6 @@
-// One process at a time uses a folder. The lock goes with the process: a worker that was killed but has not
-// quite died is waited for. Throws StartupError when the folder cannot be made or stays locked.
+// One owner at a time uses a folder. An owner is named by a file that it keeps locked while it lives (flock), and may
+// come again while the process that held the folder before is killed but cannot die, as one that waits in the kernel:
+// then it takes the folder over. Throws StartupError when the folder cannot be made or stays another's.
 #pragma once
 
 #include <chrono>
@@ -11,7 +12,8 @@ namespace winnow {
 
 class FolderLock {
  public:
-  FolderLock(const std::string& folder, std::chrono::milliseconds patience);
+  // `owner` may be empty: then the process is, and nobody succeeds it.
+  FolderLock(const std::string& folder, const std::string& owner, std::chrono::milliseconds patience);
 
  private:
   FileDescriptor fd_;

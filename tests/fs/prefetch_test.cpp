@@ -42,18 +42,15 @@ class FakeStore final : public AheadStore {
     return true;
   }
 
-  // Ends what is under way, again and again, until nothing comes any more.
-  void finish_all(bool well = true) {
-    for (int calm = 0; calm < 50;) {
-      std::vector<std::function<void(bool)>> ready;
-      {
-        const std::lock_guard lock(mutex);
-        ready.swap(waiting);
-      }
-      calm = ready.empty() ? calm + 1 : 0;
-      for (const auto& end : ready) end(well);
-      if (ready.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // Ends what is under way; false if there was nothing.
+  bool finish(bool well) {
+    std::vector<std::function<void(bool)>> ready;
+    {
+      const std::lock_guard lock(mutex);
+      ready.swap(waiting);
     }
+    for (const auto& end : ready) end(well);
+    return !ready.empty();
   }
 
   mutable std::mutex mutex;
@@ -86,7 +83,15 @@ struct PrefetchTest : testing::Test {
   }
   void TearDown() override {
     if (prefetch) prefetch->stop();
-    store.finish_all();
+    store.finish(true);
+  }
+  // Ends what is under way, again and again, until nothing more is begun.
+  void finish_all(bool well = true) {
+    while (!prefetch->counts().idle || store.finish(well)) std::this_thread::yield();
+  }
+  void open(NodeId id, bool in_memory = true) {
+    const auto tree = snapshots->tree();
+    prefetch->on_open(*tree, *tree->find(id), reader, in_memory);
   }
   std::string path(NodeId id) const { return snapshots->tree()->path(*snapshots->tree()->find(id)); }
 
@@ -105,8 +110,8 @@ struct PrefetchTest : testing::Test {
 TEST_F(PrefetchTest, SweepsWhatAnEpochHasNotReadYetInTheFoldersItReads) {
   start();
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 70; ++i) prefetch->on_open(order[i], reader, true);
-  store.finish_all();
+  for (std::size_t i = 0; i < 70; ++i) open(order[i]);
+  finish_all();
   const std::set<std::string> fetched(store.fetched.begin(), store.fetched.end());
   EXPECT_EQ(fetched.size(), store.fetched.size()) << "each once";
   EXPECT_GE(fetched.size(), 130u);
@@ -119,8 +124,8 @@ TEST_F(PrefetchTest, SweepsWhatAnEpochHasNotReadYetInTheFoldersItReads) {
 TEST_F(PrefetchTest, BringsTheImportantOnesFirst) {
   start({.at_once = 1, .window_bytes = 1 << 30});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
-  store.finish_all();
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_all();
   bool unimportant_seen = false;
   for (const std::string& one : store.fetched) {
     const auto id = at_path(*snapshots->tree(), one)->id;
@@ -134,27 +139,27 @@ TEST_F(PrefetchTest, BringsTheImportantOnesFirst) {
 TEST_F(PrefetchTest, KeepsNoMoreAheadThanFitsAndGoesOnWhenItIsRead) {
   start({.at_once = 8, .window_bytes = 10 * kFileBytes});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
-  store.finish_all();
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_all();
   EXPECT_EQ(store.fetched.size(), 10u);
   EXPECT_EQ(prefetch->counts().ahead_files, 10u);
   const std::vector<std::string> first = store.fetched;
-  for (std::size_t i = 0; i < 4; ++i) prefetch->on_open(at_path(*snapshots->tree(), first[i])->id, reader, true);
-  store.finish_all();
+  for (std::size_t i = 0; i < 4; ++i) open(at_path(*snapshots->tree(), first[i])->id);
+  finish_all();
   EXPECT_EQ(store.fetched.size(), 14u);
 }
 
 TEST_F(PrefetchTest, AFileThatIsOpenButNotReadYetStillTakesItsRoom) {
   start({.at_once = 8, .window_bytes = 10 * kFileBytes});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
-  store.finish_all();
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_all();
   const NodeId first = at_path(*snapshots->tree(), store.fetched[0])->id;
-  prefetch->on_open(first, reader, false);
-  store.finish_all();
+  open(first, false);
+  finish_all();
   EXPECT_EQ(store.fetched.size(), 10u);
   prefetch->on_miss(first);
-  store.finish_all();
+  finish_all();
   EXPECT_EQ(store.fetched.size(), 11u);
 }
 
@@ -162,8 +167,8 @@ TEST_F(PrefetchTest, AWalkerStartsNothing) {
   start();
   std::vector<NodeId> order = ids;
   std::sort(order.begin(), order.end(), [this](NodeId a, NodeId b) { return path(a) < path(b); });
-  for (const NodeId id : order) prefetch->on_open(id, reader, true);
-  store.finish_all();
+  for (const NodeId id : order) open(id);
+  finish_all();
   EXPECT_TRUE(store.fetched.empty());
   EXPECT_EQ(store.epochs, 0);
 }
@@ -173,7 +178,7 @@ TEST_F(PrefetchTest, FollowsADeclaredOrderExactly) {
   std::vector<SampleId> order;
   for (const NodeId id : shuffled(3)) order.push_back(sample_of(id));
   prefetch->declare(order);
-  store.finish_all();
+  finish_all();
   ASSERT_EQ(store.fetched.size(), order.size());
   for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(store.fetched[i], path(node_of(order[i])));
   EXPECT_EQ(prefetch->counts().declared, order.size());
@@ -184,18 +189,18 @@ TEST_F(PrefetchTest, WithoutTrackingAMissTellsHowFarADeclaredOrderWasRead) {
   std::vector<SampleId> order;
   for (const NodeId id : shuffled(3)) order.push_back(sample_of(id));
   prefetch->declare(order);
-  store.finish_all();
+  finish_all();
   EXPECT_EQ(store.fetched.size(), 50u);
   for (std::size_t i = 0; i < 20; ++i) prefetch->on_miss(node_of(order[i]));
-  store.finish_all();
+  finish_all();
   EXPECT_EQ(store.fetched.size(), 70u);
 }
 
 TEST_F(PrefetchTest, WithoutTrackingNothingIsSweptByItself) {
   start({.at_once = 8, .window_bytes = 1 << 30, .tracked = false});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 100; ++i) prefetch->on_open(order[i], reader, true);
-  store.finish_all();
+  for (std::size_t i = 0; i < 100; ++i) open(order[i]);
+  finish_all();
   EXPECT_TRUE(store.fetched.empty());
 }
 
@@ -203,11 +208,11 @@ TEST_F(PrefetchTest, WhatIsHeldIsNotFetchedInTheNextEpoch) {
   start();
   for (const std::uint64_t seed : {1, 2}) {
     for (const NodeId id : shuffled(seed)) {
-      prefetch->on_open(id, reader, true);
-      if (value(id) % 16 == 0) store.finish_all();
+      open(id);
+      if (value(id) % 16 == 0) finish_all();
     }
   }
-  store.finish_all();
+  finish_all();
   const std::set<std::string> fetched(store.fetched.begin(), store.fetched.end());
   EXPECT_EQ(fetched.size(), store.fetched.size());
   EXPECT_EQ(store.epochs, 3);  // the first, its end, and the second's
@@ -216,8 +221,8 @@ TEST_F(PrefetchTest, WhatIsHeldIsNotFetchedInTheNextEpoch) {
 TEST_F(PrefetchTest, ASourceThatFailsIsAskedLessAtATime) {
   start({.at_once = 8, .window_bytes = 1 << 30});
   const auto order = shuffled(1);
-  for (std::size_t i = 0; i < 64; ++i) prefetch->on_open(order[i], reader, true);
-  store.finish_all(false);
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_all(false);
   EXPECT_EQ(prefetch->counts().limit, 1u);
   EXPECT_EQ(prefetch->counts().fetched, 0u);
   EXPECT_GT(prefetch->counts().failed, 100u);

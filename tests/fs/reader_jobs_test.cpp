@@ -79,10 +79,10 @@ TEST_F(ReaderJobsTest, ForgetThoseThatEndedOrAreLongSilent) {
 TEST(ProcessGroup, IsAliveWhileOneOfItsProcessesIs) {
   const pid_t child = fork();
   if (child == 0) {
-    setpgid(0, 0);
     while (true) pause();
   }
-  while (group_of(child) != child) usleep(100);
+  ASSERT_EQ(setpgid(child, child), 0);
+  EXPECT_EQ(group_of(child), child);
   EXPECT_TRUE(is_group_alive(child));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);

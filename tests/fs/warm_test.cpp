@@ -40,7 +40,7 @@ struct WarmTest : testing::Test {
     options.disk_bytes = 16 << 20;
     options.disk_dir = disk_folder.path();
     options.page_cache = false;
-    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots);
+    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true);
     reads = std::make_unique<ReadPath>(source, tiers->near(), *snapshots, kernel, *notifications, nullptr,
                                        FetchOptions{.threads = 4});
     tiers->attach(nullptr, *reads, [](NodeId) { return true; });

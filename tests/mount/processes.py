@@ -120,3 +120,23 @@ class _Guard:
 
 
 watchdog = Watchdog()
+
+
+class Server:
+    """A program that serves until the test ends; the watchdog ends it if the test does not."""
+
+    def __init__(self, words, **options):
+        self.process = subprocess.Popen(words, **options)
+        watchdog.mounts.append(self)
+
+    def abort(self):
+        self.process.kill()
+
+    def clean_up(self):
+        watchdog.mounts[:] = [other for other in watchdog.mounts if other is not self]
+        self.process.terminate()
+        if not wait_for_end(self.process.pid, 5):
+            self.process.kill()
+        self.process.wait()
+        if self.process.stdout:
+            self.process.stdout.close()

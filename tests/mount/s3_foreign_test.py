@@ -11,7 +11,7 @@ from urllib.parse import quote
 import pytest
 
 from failure_test import assert_one_sentence
-from processes import run, wait_for_end, wait_until, watchdog
+from processes import Server, run, wait_until
 from s3_origin import without_settings
 from settings import SLOWDOWN, SUPPORT, WINNOW
 from trees import some_bytes
@@ -61,22 +61,11 @@ def answers(port):
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-class Server:
+class Store(Server):
     def __init__(self, words, port, environment):
         self.endpoint = f"http://127.0.0.1:{port}"
-        self.process = subprocess.Popen(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        watchdog.mounts.append(self)
+        super().__init__(words, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         wait_until(lambda: answers(port), f"{words[0]} answers", 30)
-
-    def abort(self):
-        self.process.kill()
-
-    def clean_up(self):
-        watchdog.mounts[:] = [other for other in watchdog.mounts if other is not self]
-        self.process.terminate()
-        if not wait_for_end(self.process.pid, 5):
-            self.process.kill()
-        self.process.wait()
 
 
 @pytest.fixture(params=["moto", "versitygw"])
@@ -84,12 +73,12 @@ def server(request, place):
     port = free_port()
     clean = without_settings(place.environment)
     if request.param == "moto":
-        started = Server([moto(), "-H", "127.0.0.1", "-p", str(port)], port, clean)
+        started = Store([moto(), "-H", "127.0.0.1", "-p", str(port)], port, clean)
     else:
         root = place.root / "buckets"
         root.mkdir()
         (root / "data").mkdir()
-        started = Server([versitygw(), "--port", f"127.0.0.1:{port}", "posix", root], port,
+        started = Store([versitygw(), "--port", f"127.0.0.1:{port}", "posix", root], port,
                          {**clean, "ROOT_ACCESS_KEY": ACCESS_KEY, "ROOT_SECRET_KEY": SECRET_KEY})
     started.name = request.param
     if request.param == "moto":

@@ -5,7 +5,7 @@ import subprocess
 import urllib.parse
 import urllib.request
 
-from processes import wait_for_end, watchdog
+from processes import Server
 from settings import SUPPORT
 
 ACCESS_KEY, SECRET_KEY = "AKIDTEST", "secret/with+odd=characters"
@@ -18,15 +18,14 @@ def without_settings(environment):
             if not name.startswith("AWS_") and not name.lower().endswith("_proxy")}
 
 
-class Origin:
+class Origin(Server):
     def __init__(self, *options, folder=None):
         words = [SUPPORT / "winnow-test-origin", "--bucket", BUCKET, "--access-key", ACCESS_KEY, "--secret-key",
                  SECRET_KEY, *options]
         if folder:
             words += ["--folder", folder]
         self.scheme = "https" if "--certificate" in options else "http"
-        self.process = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        watchdog.mounts.append(self)
+        super().__init__(words, stdout=subprocess.PIPE, text=True)
         self.port, self.control_port = map(int, self.process.stdout.readline().split())
 
     @property
@@ -67,14 +66,3 @@ class Origin:
 
     def log(self):
         return self.ask("GET", "/log")
-
-    def abort(self):
-        self.process.kill()
-
-    def clean_up(self):
-        watchdog.mounts[:] = [other for other in watchdog.mounts if other is not self]
-        self.process.terminate()
-        if not wait_for_end(self.process.pid, 5):
-            self.process.kill()
-        self.process.wait()
-        self.process.stdout.close()

@@ -65,7 +65,9 @@ def test_kills_at_random_moments_fail_no_read(source, mount, digests):
     stall = median_stall(readers, moments)
     print(f"\n| kills | {KILLS} | reads | {readers.reads} | failed | 0 | median added stall | {stall * 1000:.0f} ms |")
     assert survival(mounted)["poisoned_answers"] == 0
-    assert sorted(os.listdir(mounted.path)) == sorted(os.listdir(source)) or mounted.refresh() is not None
+    mounted.refresh()
+    assert sorted(os.listdir(mounted.path)) == sorted(os.listdir(source))
+    assert sorted(os.listdir(mounted / "new")) == sorted(os.listdir(source / "new"))
 
 
 def test_a_single_death_costs_readers_little(mount, digests):
@@ -96,10 +98,11 @@ def test_a_worker_that_hangs_is_replaced(mount, digests):
     assert survival(mounted)["hangs"] == 1
 
 
-def test_a_worker_killed_while_a_notification_waits_for_a_page(place, source, slow_source, mount):
-    """Its thread cannot die; the next worker has to free it."""
+@pytest.mark.parametrize("options", [(), ("--disk", "16M")], ids=["alone", "disk"])
+def test_a_worker_killed_while_a_notification_waits_for_a_page(place, source, slow_source, mount, options):
+    """Its thread cannot die; the next worker has to free it, and to take over the disk tier that it still holds."""
     (source / "big").write_bytes(bytes(range(256)) * (64 << 10))  # read by ranges
-    mounted = mount(source=slow_source.path, environment={**place.environment, "WINNOW_TEST_INVALIDATE": "1"})
+    mounted = mount(*options, source=slow_source.path, environment={**place.environment, "WINNOW_TEST_INVALIDATE": "1"})
     worker = mounted.worker()
     node = (mounted / "big").stat().st_ino
     slow_source.stall("read")
@@ -112,10 +115,24 @@ def test_a_worker_killed_while_a_notification_waits_for_a_page(place, source, sl
         began = time.monotonic()
         wait_for_next_worker(mounted, worker)
         assert time.monotonic() - began < 5 * SLOWDOWN, "the watchdog was not needed"
+        assert (mounted.status()["disk"] is not None) == bool(options)
     finally:
         slow_source.go_on()
         assert reader.wait(30 * SLOWDOWN) == 0
     assert wait_for_end(worker, 15)
+
+
+def test_a_disk_tier_that_a_successor_cannot_open_fails_no_read(source, mount, digests):
+    mounted = mount("--disk", "16M")
+    with Readers(mounted.path, digests) as readers:
+        shutil.rmtree(mounted.state / "disk")
+        (mounted.state / "disk").write_text("no folder any more")
+        before = mounted.worker()
+        kill(before)
+        wait_for_next_worker(mounted, before)
+    readers.assert_nothing_failed()
+    assert mounted.status()["disk"] is None
+    assert "reads go on without it" in log_of(mounted)
 
 
 def send_control(mounted, text):
