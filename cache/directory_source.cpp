@@ -27,15 +27,31 @@ DirectorySource::DirectorySource(const std::string& root, bool follow_symlinks)
                      "; mount as a user who may list it");
 }
 
+std::unique_ptr<DirectorySource> DirectorySource::known(const std::string& root, bool follow_symlinks) {
+  std::unique_ptr<DirectorySource> source(new DirectorySource(follow_symlinks));
+  source->root_ = root;
+  return source;
+}
+
+// A source that is away may come back, so its absence must not look like an absent file.
+Result<int> DirectorySource::root_fd() const {
+  const std::lock_guard lock(root_mutex_);
+  if (!root_fd_) root_fd_.reset(::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root_fd_) return errno_error(ENOTCONN);
+  return root_fd_.get();
+}
+
 std::string DirectorySource::identity() const { return "dir:" + root_; }
 
 Result<FileDescriptor> DirectorySource::open(const std::string& path, int flags) const {
-  if (follow_symlinks_) return open_resolved_beneath(root_, root_fd_.get(), path, flags);
-  return open_beneath(root_fd_.get(), path, flags);
+  BOOST_OUTCOME_TRY(root, root_fd());
+  if (follow_symlinks_) return open_resolved_beneath(root_, root, path, flags);
+  return open_beneath(root, path, flags);
 }
 
 Result<Listing> DirectorySource::list(ScanProgress& progress) {
-  return scan_directory({.root = root_, .root_fd = root_fd_.get(), .follow_symlinks = follow_symlinks_},
+  BOOST_OUTCOME_TRY(root, root_fd());
+  return scan_directory({.root = root_, .root_fd = root, .follow_symlinks = follow_symlinks_},
                         progress);
 }
 

@@ -31,6 +31,7 @@ constexpr auto kAuditSeldom = 10s;  // else
 constexpr std::size_t kAuditSamples = 512;
 constexpr int kAuditRounds = 64;
 constexpr double kOftenWrong = 0.25;
+constexpr auto kTick = 1s;
 constexpr auto kRetryUnmountFor = 2s;
 constexpr auto kSharesAfter = 2s;
 
@@ -71,12 +72,20 @@ Daemon::Daemon(MountOptions options, Inheritance inheritance, SurvivalMemory& me
 }
 
 void Daemon::start() {
-  if (const auto mounted = mount_at(options_.mountpoint)) mounted_device_ = mounted->device;
+  const auto mounted = mount_at(options_.mountpoint);
+  if (!inheritance_.succeeds) {
+    std::snprintf(memory_.device, sizeof memory_.device, "%s", mounted ? mounted->device.c_str() : "");
+    snapshots_->kernel_was_told();  // there is nothing yet that it could know
+  }
+  mounted_device_ = memory_.device;
   start_serving();
-  check_answers();
-  kernel_->pages().attach(options_.mountpoint);
-  widen_readahead();
-  start_tracking();
+  // A mount that was detached is served on for those who have files open; what lies at its path is another's.
+  if (mounted && mounted->device == mounted_device_) {
+    check_answers();
+    kernel_->pages().attach(options_.mountpoint);
+    widen_readahead();
+    start_tracking();
+  }
   recorder_->set_opens_seen(track_in_force_ != TrackMode::kOff);
   recorder_->resume();
   control_ = std::make_unique<ControlServer>(state_.socket_path(),
@@ -96,7 +105,7 @@ void Daemon::start_serving() {
                                       make_eviction(options_.policy, ""), page_counts_);
   if (inheritance_.succeeds) pages_->assume_all_served();
   PageTier* const pages = options_.page_cache ? pages_.get() : nullptr;
-  tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_, !inheritance_.succeeds);
+  tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_, memory_.announced == 0);
   if (!tiers_->disk_refusal().empty()) spdlog::error("{}; reads go on without it", tiers_->disk_refusal());
   reads_ = std::make_unique<ReadPath>(*source_, tiers_->near(), *snapshots_, *kernel_, *notifications_, pages,
                                       FetchOptions{.source_timeout = options_.source_timeout});
@@ -230,6 +239,7 @@ void Daemon::unmount(UnmountKind kind) {
 nlohmann::json Daemon::refresh() {
   try {
     refresh_progress_.entries = 0;
+    const std::lock_guard lock(refresh_mutex_);
     const KernelChanges changes = snapshots_->refresh(refresh_progress_);
     tell_kernel(changes);
     tiers_->adopt();
@@ -253,19 +263,31 @@ nlohmann::json Daemon::refresh() {
 void Daemon::tell_kernel(const KernelChanges& changes) {
   for (const auto& [folder, name] : changes.names) invalidate_name_in_views(*kernel_, folder, name);
   for (const NodeId folder : changes.folders) invalidate_folder_in_views(*kernel_, folder);
+  snapshots_->kernel_was_told();
+}
+
+// What the worker before us noted in a new snapshot and did not live to tell.
+void Daemon::tell_kernel_the_rest() {
+  const std::lock_guard lock(refresh_mutex_);
+  try {
+    if (const auto changes = snapshots_->untold()) tell_kernel(*changes);
+  } catch (const StartupError& error) {
+    spdlog::error("what the last refresh changed cannot be told to the kernel: {}; refresh again", error.what());
+  }
 }
 
 void Daemon::keep_house() {
   auto next_refresh =
       options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
   auto next_audit = Clock::now() + kAuditEvery;
+  tell_kernel_the_rest();
   tiers_->adopt();
   take_up_hints();
   prefetch_->wake();
   std::unique_lock lock(house_mutex_);
-  while (
-      !house_changed_.wait_until(lock, std::min(next_refresh, next_audit), [this] { return house_stop_; })) {
+  while (!house_changed_.wait_for(lock, kTick, [this] { return house_stop_; })) {
     lock.unlock();
+    device_->pass_long_turn();
     if (Clock::now() >= next_audit) {
       audit();
       watch_disk();

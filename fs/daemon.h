@@ -53,6 +53,7 @@ class Daemon {
   void start();  // returns when the mount answers; throws StartupError
   End run();     // returns when there is nothing to serve any more
 
+  bool is_well() const { return !device_->is_stuck(); }  // waits for nobody
   const Snapshots& snapshots() const { return *snapshots_; }
   std::uint64_t names_left_out() const { return total(state_.left_out(snapshots_->tree()->catalogue())); }
 
@@ -76,6 +77,7 @@ class Daemon {
   nlohmann::json record(const nlohmann::json& request);
   void unmount(UnmountKind kind);
   void tell_kernel(const KernelChanges& changes);
+  void tell_kernel_the_rest();
   void keep_house();  // refreshes and audits, until told to stop
   void audit();
   void watch_disk();
@@ -93,6 +95,7 @@ class Daemon {
   PageCounts page_counts_;
   std::unique_ptr<Snapshots> snapshots_;
   std::string mounted_device_;  // "major:minor" of the mount
+  std::mutex refresh_mutex_;  // one refresh at a time, until the kernel knows of it
   ScanProgress refresh_progress_;
 
   std::unique_ptr<WorkerPool> notifications_;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <atomic>
 #include <csignal>
 #include <iterator>
 
@@ -12,6 +13,7 @@ namespace {
 constexpr int kSignals[] = {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
 SurvivalMemory* noted_in = nullptr;
+std::atomic<bool> is_hit{false};
 struct sigaction before[std::size(kSignals)];
 
 // Only what is allowed in a signal handler.
@@ -19,6 +21,10 @@ void on_fault(int number, siginfo_t* info, void*) {
   // A fault has a positive code; abort() comes from ourselves.
   const bool is_own = info->si_code > 0 || info->si_pid == getpid();
   (is_own ? noted_in->fault : noted_in->sent_signal) = static_cast<std::uint32_t>(number);
+  is_hit = true;
+  noted_in->hit_pid = getpid();
+  // A core dump may take minutes, and the life line ends after it.
+  if (const pid_t holder = noted_in->holder_pid; holder > 0) kill(holder, SIGUSR1);
   for (std::size_t i = 0; i < std::size(kSignals); ++i) {
     if (kSignals[i] == number) sigaction(number, &before[i], nullptr);
   }
@@ -26,6 +32,8 @@ void on_fault(int number, siginfo_t* info, void*) {
 }
 
 }  // namespace
+
+bool was_hit() { return is_hit; }
 
 void note_faults(SurvivalMemory& memory) {
   noted_in = &memory;

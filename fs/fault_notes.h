@@ -8,5 +8,6 @@ namespace winnow {
 
 // For the whole process, once; `memory` stays for good. Handlers that were there before still run.
 void note_faults(SurvivalMemory& memory);
+bool was_hit();  // this process is dying
 
 }  // namespace winnow

@@ -3,8 +3,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <utility>
 
 #include "fs/fuse_protocol.h"
 #include "fs/test_hooks.h"
@@ -14,6 +17,21 @@ namespace winnow {
 namespace {
 
 using fuse_protocol::SxTime;
+
+constexpr std::int64_t kLongMs = 2'000;  // to serve a request, which never waits
+
+// Of the calling thread: when it took the request that it serves, and which that is.
+thread_local std::atomic<std::int64_t>* own_taken_at = nullptr;
+thread_local std::uint64_t in_hand = 0;
+
+std::int64_t now_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+void set_taken_at(std::int64_t when) {
+  if (own_taken_at != nullptr) own_taken_at->store(when, std::memory_order_relaxed);
+}
 
 SxTime sx_time(const Timestamp& at) { return {at.seconds, at.nanoseconds, 0}; }
 
@@ -46,13 +64,27 @@ FuseDevice::FuseDevice(FileDescriptor fd, Filesystem& filesystem, bool use_page_
       memory_(memory),
       notes_(memory) {}
 
+void FuseDevice::enter(unsigned thread) { own_taken_at = &taken_at_.at(thread); }
+
 ssize_t FuseDevice::receive(void* buffer, std::size_t size) {
   while (true) {
+    set_taken_at(0);
     const ssize_t got = ::read(fd_.get(), buffer, size);
     if (got < static_cast<ssize_t>(sizeof(fuse_in_header))) return got;
+    set_taken_at(now_ms());
     const auto bytes = static_cast<std::size_t>(got);
-    if (!answer(buffer, bytes) && !hold_back(buffer, bytes)) return got;
+    if (!answer(buffer, bytes) && !hold_back(buffer, bytes) && !note_and_answer(buffer)) return got;
   }
+}
+
+bool FuseDevice::is_stuck() const {
+  const std::int64_t long_ago = now_ms() - kLongMs;
+  return std::any_of(taken_at_.begin(), taken_at_.end(),
+                     [&](const auto& taken_at) { return taken_at != 0 && taken_at < long_ago; });
+}
+
+void FuseDevice::let_go() {
+  if (in_hand != 0) notes_.park(std::exchange(in_hand, 0));
 }
 
 bool FuseDevice::answer(const void* request, std::size_t size) {
@@ -69,6 +101,10 @@ bool FuseDevice::answer(const void* request, std::size_t size) {
       reply(header->unique, ENOSYS, nullptr, 0);
       return true;
     case FUSE_INIT:
+      if (memory_.init_reply_size != 0) {
+        repeat_init_reply(header->unique);
+        return true;
+      }
       note_init(request, size);
       return false;
     default:
@@ -80,10 +116,25 @@ bool FuseDevice::answer(const void* request, std::size_t size) {
     reply(header->unique, EIO, nullptr, 0);
     return true;
   }
-  notes_.begin(header->unique);
+  return false;
+}
+
+bool FuseDevice::note_and_answer(const void* request) {
+  const auto* header = static_cast<const fuse_in_header*>(request);
+  if (header->opcode == FUSE_FORGET || header->opcode == FUSE_BATCH_FORGET) return false;
+  begin(header->unique);
   if (header->opcode != fuse_protocol::kStatx) return false;
   answer_statx(request);
   return true;
+}
+
+void FuseDevice::take_in_hand(const Request& released) {
+  begin(reinterpret_cast<const fuse_in_header*>(released.data())->unique);
+}
+
+void FuseDevice::begin(std::uint64_t unique) {
+  in_hand = unique;
+  notes_.begin(unique);
 }
 
 // Suspects are served one at a time, so that a second crash shows which of them it was.
@@ -93,29 +144,40 @@ bool FuseDevice::hold_back(const void* request, std::size_t size) {
   const std::lock_guard lock(suspects_mutex_);
   if (active_ == 0) {
     active_ = header->unique;
+    active_since_ms_ = now_ms();
     return false;
   }
-  notes_.end(header->unique);
   const auto* bytes = static_cast<const std::byte*>(request);
   held_.emplace_back(bytes, bytes + size);
   return true;
 }
 
 void FuseDevice::finished(std::uint64_t unique) {
+  if (unique == 0) return;
+  if (in_hand == unique) in_hand = 0;
   notes_.end(unique);
-  if (unique == 0 || unique != active_) return;
   notes_.clear(unique);
+  if (unique == active_) pass_turn(unique);
+}
+
+void FuseDevice::pass_turn(std::uint64_t from) {
   Request next;
   {
     const std::lock_guard lock(suspects_mutex_);
+    if (active_ != from) return;
     active_ = 0;
     if (held_.empty()) return;
     next = std::move(held_.front());
     held_.pop_front();
     active_ = reinterpret_cast<const fuse_in_header*>(next.data())->unique;
+    active_since_ms_ = now_ms();
   }
-  notes_.begin(active_);
   process_released_(std::move(next));
+}
+
+void FuseDevice::pass_long_turn() {
+  const std::uint64_t active = active_;
+  if (active != 0 && now_ms() - active_since_ms_ > kLongMs) pass_turn(active);
 }
 
 void FuseDevice::answer_statx(const void* request) {
@@ -139,8 +201,28 @@ void FuseDevice::note_init(const void* request, std::size_t size) {
   memory_.init_size = static_cast<std::uint32_t>(size);
 }
 
+// The worker before us was killed around its reply: here it is (again).
+void FuseDevice::repeat_init_reply(std::uint64_t unique) {
+  std::byte copy[sizeof memory_.init_reply];
+  const std::uint32_t size = memory_.init_reply_size;
+  std::memcpy(copy, memory_.init_reply, size);
+  reinterpret_cast<fuse_out_header*>(copy)->unique = unique;
+  (void)!write(fd_.get(), copy, size);
+}
+
+// Before it is sent: whoever is killed in between leaves it to the next.
+void FuseDevice::save_init_reply(const iovec* parts, int count) {
+  std::size_t size = 0;
+  for (int i = 0; i < count; ++i) {
+    if (size + parts[i].iov_len > sizeof memory_.init_reply) return;
+    std::memcpy(memory_.init_reply + size, parts[i].iov_base, parts[i].iov_len);
+    size += parts[i].iov_len;
+  }
+  memory_.init_reply_size = static_cast<std::uint32_t>(size);
+}
+
 FuseDevice::Request FuseDevice::take_saved_init() {
-  if (memory_.init_answered == 0) return {};
+  if (memory_.init_size == 0) return {};
   const auto* saved = reinterpret_cast<const std::byte*>(memory_.init);
   Request request(saved, saved + memory_.init_size);
   replaying_ = true;
@@ -158,14 +240,15 @@ bool FuseDevice::resend() {
 ssize_t FuseDevice::send(iovec* parts, int count) {
   const auto* header = static_cast<const fuse_out_header*>(parts[0].iov_base);
   const bool answers_init = header->unique != 0 && header->unique == init_unique_;
-  if (answers_init && replaying_.exchange(false)) return header->len;  // the kernel had its answer long ago
-  if (answers_init && count > 1 && header->error == 0) add_init_flags(parts[1]);
+  if (answers_init && count > 1 && header->error == 0) {
+    add_init_flags(parts[1]);
+    if (memory_.init_reply_size == 0) save_init_reply(parts, count);
+  }
+  if (answers_init) init_unique_ = 0;
+  // If the kernel never had an answer, it asks again.
+  if (answers_init && replaying_.exchange(false)) return header->len;
   const std::uint64_t unique = header->unique;
   const ssize_t written = writev(fd_.get(), parts, count);
-  if (answers_init && written > 0) {
-    memory_.init_answered = 1;
-    init_unique_ = 0;
-  }
   finished(unique);
   return written;
 }

@@ -6,6 +6,7 @@
 
 #include <sys/uio.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -32,8 +33,14 @@ class FuseDevice {
   int fd() const { return fd_.get(); }
   const RequestCounts& requests() const { return requests_; }
 
+  static constexpr unsigned kMaxThreads = 16;
+  void enter(unsigned thread);  // said once by each serving thread
   // The next request that is libfuse's to answer; -1 with errno as read(2) gives it.
   ssize_t receive(void* buffer, std::size_t size);
+  // The calling thread is done with what it took, answered or not.
+  void let_go();
+  // Whether a serving thread is at one request for longer than it may take. Waits for nobody.
+  bool is_stuck() const;
   // A reply of libfuse's.
   ssize_t send(iovec* parts, int count);
 
@@ -43,12 +50,20 @@ class FuseDevice {
   bool resend();
   // Where requests go that had to wait until a suspect before them was answered.
   void on_released(std::function<void(Request)> process) { process_released_ = std::move(process); }
+  void take_in_hand(const Request& released);
+  // Said now and then: a suspect that waits for the source keeps the others waiting no longer.
+  void pass_long_turn();
 
  private:
   bool answer(const void* request, std::size_t size);  // true if it was ours to answer
   bool hold_back(const void* request, std::size_t size);
+  bool note_and_answer(const void* request);  // true if it was ours to answer
+  void begin(std::uint64_t unique);
+  void pass_turn(std::uint64_t from);
   void answer_statx(const void* request);
   void note_init(const void* request, std::size_t size);
+  void repeat_init_reply(std::uint64_t unique);
+  void save_init_reply(const iovec* parts, int count);
   void add_init_flags(const iovec& reply);
   void reply(std::uint64_t unique, int error, const void* body, std::size_t size);
   void finished(std::uint64_t unique);
@@ -63,9 +78,11 @@ class FuseDevice {
   std::atomic<std::uint64_t> init_unique_{0};
   std::atomic<bool> replaying_{false};
   std::atomic<std::uint32_t> offered_flags2_{0};
+  std::array<std::atomic<std::int64_t>, kMaxThreads> taken_at_{};  // by serving thread; 0: it waits for a request
 
-  std::mutex suspects_mutex_;             // guards the two below
+  std::mutex suspects_mutex_;             // guards changes of the three below
   std::atomic<std::uint64_t> active_{0};  // the suspect being served
+  std::atomic<std::int64_t> active_since_ms_{0};
   std::deque<Request> held_;              // suspects waiting for it
 };
 

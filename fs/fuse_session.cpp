@@ -318,29 +318,38 @@ void FuseSession::process(FuseDevice::Request request) {
   fuse_session_process_buf(session_, &buffer);
 }
 
+void FuseSession::process_released(FuseDevice::Request request) {
+  device_.take_in_hand(request);
+  process(std::move(request));
+  device_.let_go();
+}
+
 void FuseSession::start() {
   device_.on_released([this](FuseDevice::Request request) {
     released_.submit(WorkerPool::Urgency::kDemand, 0,
-                     [this, request = std::move(request)]() mutable { process(std::move(request)); });
+                     [this, request = std::move(request)]() mutable { process_released(std::move(request)); });
   });
   // Before any thread reads: until libfuse has seen an INIT it refuses all else.
   FuseDevice::Request init = device_.take_saved_init();
   if (!init.empty()) process(std::move(init));
+  // Before any thread takes a request that would then be sent again.
+  if (options_.succeeds) device_.resend();
   running_threads_ = options_.threads;
   for (unsigned i = 0; i < options_.threads; ++i) {
-    threads_.emplace_back([this] { serve(); });
+    threads_.emplace_back([this, i] { serve(i); });
     pthread_setname_np(threads_.back().native_handle(), "winnow-serve");
   }
-  if (options_.succeeds) device_.resend();
 }
 
-void FuseSession::serve() {
+void FuseSession::serve(unsigned number) {
+  device_.enter(number);
   fuse_buf buffer{};
   while (!fuse_session_exited(session_)) {
     const int got = fuse_session_receive_buf(session_, &buffer);
     if (got == -EINTR) continue;
     if (got <= 0) break;
     fuse_session_process_buf(session_, &buffer);
+    device_.let_go();
   }
   std::free(buffer.mem);
   --running_threads_;

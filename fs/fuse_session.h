@@ -37,8 +37,9 @@ class FuseSession {
   FuseDevice& device() { return device_; }
 
  private:
-  void serve();
+  void serve(unsigned number);
   void process(FuseDevice::Request request);
+  void process_released(FuseDevice::Request request);
 
   const SessionOptions options_;
   Filesystem& filesystem_;

@@ -12,6 +12,7 @@
 
 #include "cache/result.h"
 #include "fs/holder_protocol.h"
+#include "fs/mount_table.h"
 
 namespace winnow {
 
@@ -62,6 +63,10 @@ std::optional<HolderProcess> find_holder(const std::string& mountpoint) {
     return HolderProcess{pid, value_of(words, "state-dir").value_or("")};
   }
   return std::nullopt;
+}
+
+bool is_abandoned(const std::string& mountpoint) {
+  return feel_pulse(mountpoint) != Pulse::kAnswers && !find_holder(mountpoint);
 }
 
 FileDescriptor connect_to_holder(const std::string& state_dir) {

@@ -17,6 +17,9 @@ struct HolderProcess {
 // The living holder of the mount at exactly this (resolved) path, in this mount namespace.
 std::optional<HolderProcess> find_holder(const std::string& mountpoint);
 
+// A mount that nobody will ever serve again: dead, or mute and held by nobody.
+bool is_abandoned(const std::string& mountpoint);
+
 // A line to the holder's command socket; see fs/holder_protocol.h. Throws StartupError.
 FileDescriptor connect_to_holder(const std::string& state_dir);
 

@@ -17,11 +17,12 @@ std::unique_ptr<s3::S3Source> make_s3_source(const MountOptions& options) {
 
 std::unique_ptr<Source> make_source(const MountOptions& options) {
   if (s3::is_s3_url(options.source)) return make_s3_source(options);
-  return std::make_unique<DirectorySource>(options.source, options.follow_symlinks);
+  return DirectorySource::known(options.source, options.follow_symlinks);
 }
 
 std::unique_ptr<Source> make_reachable_source(const MountOptions& options) {
-  if (!s3::is_s3_url(options.source)) return make_source(options);
+  if (!s3::is_s3_url(options.source))
+    return std::make_unique<DirectorySource>(options.source, options.follow_symlinks);
   auto source = make_s3_source(options);
   source->check();
   return source;

@@ -8,7 +8,7 @@
 
 namespace winnow {
 
-// For workers: a bucket is not asked anything yet, so that one can start while the store is away. Throws
+// For workers: it is not asked anything yet, so that one can start while the storage is away. Throws
 // StartupError.
 std::unique_ptr<Source> make_source(const MountOptions& options);
 

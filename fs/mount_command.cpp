@@ -98,9 +98,8 @@ void take_first_snapshot(Source& source, const StateDir& state, bool follow_syml
 void clear_dead_mount(const std::string& path) {
   const std::string mountpoint = resolve_mountpoint(path);
   const auto mounted = mount_at(mountpoint);
-  if (!mounted || mounted->type != "fuse.winnow" || !is_dead_mount(mountpoint) || find_holder(mountpoint))
-    return;
-  if (unmount(mountpoint, UnmountKind::kPlain) != 0) unmount(mountpoint, UnmountKind::kLazy);
+  if (!mounted || mounted->type != "fuse.winnow" || !is_abandoned(mountpoint)) return;
+  unmount(mountpoint, UnmountKind::kForce);
 }
 
 std::unique_ptr<Prepared> prepare(MountOptions& options) {

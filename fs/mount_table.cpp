@@ -1,17 +1,24 @@
 #include "fs/mount_table.h"
 
+#include <poll.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
 #include <sstream>
 
+#include "cache/file_descriptor.h"
+
 namespace winnow {
 
 namespace {
 
 constexpr const char* kType = "fuse.winnow";
+constexpr int kPatienceMs = 2'000;
 
 // mountinfo writes blanks and backslashes as three octal digits.
 std::string unescape(const std::string& text) {
@@ -63,10 +70,21 @@ std::optional<MountEntry> mount_at(const std::string& mountpoint) {
   return *found;
 }
 
-bool is_dead_mount(const std::string& mountpoint) {
-  // stat may be answered from attributes the kernel remembers; this never is.
-  struct statfs space {};
-  return statfs(mountpoint.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED);
+// In a child: whoever asks a mount that nobody serves and that is not dead either waits, and cannot be killed.
+Pulse feel_pulse(const std::string& mountpoint) {
+  const pid_t child = fork();
+  if (child < 0) return Pulse::kMute;
+  if (child == 0) {
+    // stat may be answered from attributes the kernel remembers; this never is.
+    struct statfs space {};
+    _exit(statfs(mountpoint.c_str(), &space) != 0 && (errno == ENOTCONN || errno == ECONNABORTED) ? 1 : 0);
+  }
+  const FileDescriptor process(static_cast<int>(syscall(SYS_pidfd_open, child, 0)));
+  pollfd ended{process.get(), POLLIN, 0};
+  int status = 0;
+  if (poll(&ended, 1, kPatienceMs) <= 0) return Pulse::kMute;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 1 ? Pulse::kDead : Pulse::kAnswers;
 }
 
 }  // namespace winnow

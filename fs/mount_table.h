@@ -19,6 +19,11 @@ std::vector<MountEntry> all_mounts();
 std::vector<MountEntry> winnow_mounts();
 // The uppermost mount at exactly this (absolute, resolved) path.
 std::optional<MountEntry> mount_at(const std::string& mountpoint);
-bool is_dead_mount(const std::string& mountpoint);  // a FUSE mount whose daemon is gone
+
+// Whether somebody serves the FUSE mount there. A mute one waits for somebody: a daemon that is busy, is being replaced
+// or could not finish dying.
+enum class Pulse { kAnswers, kDead, kMute };
+Pulse feel_pulse(const std::string& mountpoint);
+inline bool is_dead_mount(const std::string& mountpoint) { return feel_pulse(mountpoint) == Pulse::kDead; }
 
 }  // namespace winnow

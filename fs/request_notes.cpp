@@ -4,31 +4,40 @@ namespace winnow {
 
 namespace {
 
+// How far from its place a request is noted. Beyond, a crash of it cannot be laid at its door.
+constexpr std::size_t kNear = 64;
+
 std::uint64_t without_mark(std::uint64_t unique) { return unique & ~kResentBit; }
 
 }  // namespace
 
-void RequestNotes::begin(std::uint64_t unique) {
-  const std::uint64_t wanted = without_mark(unique);
-  // The kernel counts unique numbers up by two: neighbours get neighbouring places.
-  const std::size_t first = (wanted / 2) % SurvivalMemory::kServed;
-  for (std::size_t i = 0; i < SurvivalMemory::kServed; ++i) {
-    std::uint64_t free = 0;
-    auto& slot = memory_.served[(first + i) % SurvivalMemory::kServed];
-    if (slot.compare_exchange_strong(free, wanted, std::memory_order_relaxed)) return;
-  }
-  // Full: a crash of this one cannot be laid at its door.
+// The kernel counts unique numbers up by two: neighbours get neighbouring places.
+std::atomic<std::uint64_t>& RequestNotes::place(std::uint64_t plain, std::size_t distance) {
+  return memory_.served[(plain / 2 + distance) % SurvivalMemory::kServed];
 }
 
-void RequestNotes::end(std::uint64_t unique) {
-  const std::uint64_t wanted = without_mark(unique);
-  const std::size_t first = (wanted / 2) % SurvivalMemory::kServed;
-  for (std::size_t i = 0; i < SurvivalMemory::kServed; ++i) {
-    std::uint64_t expected = wanted;
-    auto& slot = memory_.served[(first + i) % SurvivalMemory::kServed];
-    if (slot.compare_exchange_strong(expected, 0, std::memory_order_relaxed)) break;
-    if (i >= 64) break;  // it was noted near its place or not at all
+void RequestNotes::begin(std::uint64_t unique) {
+  const std::uint64_t plain = without_mark(unique);
+  for (std::size_t i = 0; i < kNear; ++i) {
+    std::uint64_t free = 0;
+    if (place(plain, i).compare_exchange_strong(free, plain, std::memory_order_relaxed)) return;
   }
+}
+
+void RequestNotes::replace(std::uint64_t unique, std::uint64_t by) {
+  const std::uint64_t plain = without_mark(unique);
+  for (std::size_t i = 0; i < kNear; ++i) {
+    auto& slot = place(plain, i);
+    std::uint64_t noted = slot.load(std::memory_order_relaxed);
+    if ((noted & ~kParkedBit) != plain) continue;
+    if (slot.compare_exchange_strong(noted, by, std::memory_order_relaxed)) return;
+  }
+}
+
+void RequestNotes::park(std::uint64_t unique) { replace(unique, without_mark(unique) | kParkedBit); }
+
+void RequestNotes::end(std::uint64_t unique) {
+  replace(unique, 0);
   memory_.beats.fetch_add(1, std::memory_order_relaxed);
 }
 
@@ -42,6 +51,7 @@ RequestNotes::Verdict RequestNotes::verdict(std::uint64_t unique) const {
 }
 
 void RequestNotes::clear(std::uint64_t unique) {
+  if ((unique & kResentBit) == 0) return;
   for (auto& suspect : memory_.suspects) {
     if (suspect.unique.load(std::memory_order_relaxed) != without_mark(unique)) continue;
     suspect.crashes = 0;

@@ -17,11 +17,15 @@ class RequestNotes {
   explicit RequestNotes(SurvivalMemory& memory) : memory_(memory) {}
 
   void begin(std::uint64_t unique);
+  void park(std::uint64_t unique);  // no serving thread is at it any more; nothing if it has ended
   void end(std::uint64_t unique);
   Verdict verdict(std::uint64_t unique) const;
   void clear(std::uint64_t unique);  // it was answered after all: a suspect no more
 
  private:
+  std::atomic<std::uint64_t>& place(std::uint64_t plain, std::size_t distance);
+  void replace(std::uint64_t unique, std::uint64_t by);
+
   SurvivalMemory& memory_;
 };
 

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <poll.h>
+#include <spdlog/sinks/basic_file_sink.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -33,6 +34,7 @@ struct ServeWords {
   int lock = -1;
   int life = -1;
   int ready = -1;
+  bool foreground = false;
 };
 
 std::string age(std::int64_t taken_at) {
@@ -106,6 +108,7 @@ class Worker {
     for (const int fd : {words_.device, words_.memory, words_.lock, words_.ready}) {
       if (fd >= 0) fcntl(fd, F_SETFD, FD_CLOEXEC);
     }
+    fcntl(words_.device, F_SETFL, fcntl(words_.device, F_GETFL) & ~O_NONBLOCK);  // as a holder that gave up leaves it
     note_faults(memory_);
   }
 
@@ -122,6 +125,7 @@ class Worker {
   int serve() {
     const StateDir state(words_.state_dir, FileDescriptor(dup(words_.lock)));
     options_ = load_mount_options(state.options_path());
+    options_.foreground = words_.foreground;  // the holder's, not what it was when it was mounted
     set_up_log(state, options_);
     bool succeeds = words_.start != "fresh";
     if (words_.start == "standby" && !stand_by(state)) return 1;
@@ -140,10 +144,11 @@ class Worker {
                    .succeeds = succeeds},
                   memory_);
     daemon.start();
-    life_.begin_beating();
+    life_.serves([&daemon] { return daemon.is_well(); });
     life_.say(holder_protocol::kReady);
     announce(daemon);
     const Daemon::End end = daemon.run();
+    life_.serves([] { return true; });
     const bool aborted = end == Daemon::End::kAborted;
     if (!aborted) spdlog::info("unmounted {}", options_.mountpoint);
     life_.say(aborted ? holder_protocol::kAborted : holder_protocol::kUnmounted);
@@ -167,17 +172,20 @@ class Worker {
   }
 
   bool must_remount() const {
-    if (words_.start == "remount") return true;
-    const bool cannot_go_on = memory_.init_answered != 0 && memory_.can_resend == 0;
+    if (words_.start == "remount" || memory_.remounting != 0) return true;
+    const bool cannot_go_on = memory_.init_reply_size != 0 && memory_.can_resend == 0;
     return (cannot_go_on || is_cut_off(words_.device)) && mount_at(options_.mountpoint).has_value() &&
            (cannot_go_on || is_dead_mount(options_.mountpoint));
   }
 
   void remount() {
-    unmount(options_.mountpoint, UnmountKind::kForce);
+    memory_.remounting = 1;  // should we die in between, the next worker goes on here
+    const auto there = mount_at(options_.mountpoint);
+    if (there && there->type == "fuse.winnow") unmount(options_.mountpoint, UnmountKind::kForce);
     forget_connection(memory_, words_.memory);
     FileDescriptor device = mount_fuse({options_.source, options_.mountpoint, options_.allow_other});
     life_.say(holder_protocol::kNewDevice, device.get());
+    memory_.remounting = 0;
     close(words_.device);
     words_.device = device.release();
     spdlog::warn("{} was mounted anew; files that were open before give errors", options_.mountpoint);
@@ -187,7 +195,12 @@ class Worker {
     const std::vector<int> inherited = {words_.device, words_.memory, words_.lock};
     std::vector<std::string> words = holder_words(options_, words_.device, words_.memory, words_.lock);
     words.push_back("adopted=" + std::to_string(getpid()));
-    life_.start(inherited, [words, inherited] { return start_new_holder(words, inherited); });
+    life_.start(inherited, [this, words, inherited] {
+      if (was_hit()) return FileDescriptor();  // the holder is not dead, we are
+      // A successor that died before it had the mount: the old holder takes it back.
+      if (memory_.handover == Handover::kYielded) _exit(1);
+      return start_new_holder(words, inherited);
+    });
   }
 
   // To whoever waits for the mount, once.
@@ -226,6 +239,7 @@ int serve(const ServeWords& words) {
   } catch (const StartupError& error) {  // another memory layout than ours
     const std::string message = std::string("-") + error.what();
     (void)!write(words.ready, message.data(), message.size());
+    spdlog::basic_logger_mt("winnow", words.state_dir + "/winnow.log")->error("{}", error.what());
     return 1;
   }
 }
@@ -242,6 +256,7 @@ void add_serve_command(CLI::App& app) {
   command->add_option("--life-fd", words->life)->required();
   command->add_option("--ready-fd", words->ready);
   command->add_option("--start", words->start);
+  command->add_flag("--foreground", words->foreground);
   command->callback([words] {
     const int status = serve(*words);
     spdlog::shutdown();

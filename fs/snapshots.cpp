@@ -1,6 +1,7 @@
 #include "fs/snapshots.h"
 
 #include <malloc.h>
+#include <unistd.h>
 
 #include <ctime>
 
@@ -68,6 +69,10 @@ KernelChanges Snapshots::refresh(ScanProgress& progress) {
     const Listing listing = list_or_throw(source_, progress);
     const std::lock_guard no_change_meanwhile(change_mutex_);
     before = tree();
+    // One that was left there is older, and so is what the kernel knows.
+    if (link(state_.catalogue_path().c_str(), state_.told_catalogue_path().c_str()) != 0 && errno != EEXIST)
+      throw StartupError("the snapshot cannot be kept while the kernel is told of the new one: " + errno_text(errno) +
+                         "; nothing was changed");
     write_snapshot(source_, state_, follow_symlinks_, before.get(), listing);
     after = state_.open_tree();
     const std::lock_guard lock(tree_mutex_);
@@ -76,6 +81,14 @@ KernelChanges Snapshots::refresh(ScanProgress& progress) {
   malloc_trim(0);  // a listing of millions would otherwise stay in our resident memory
   return changes_between(*before, *after);
 }
+
+std::optional<KernelChanges> Snapshots::untold() const {
+  if (access(state_.told_catalogue_path().c_str(), F_OK) != 0) return std::nullopt;
+  const Tree told(std::make_shared<const Catalogue>(state_.told_catalogue_path()), "");
+  return changes_between(told, *tree());
+}
+
+void Snapshots::kernel_was_told() const { unlink(state_.told_catalogue_path().c_str()); }
 
 // What all of a file's names lead to now; nullopt if that is nothing, no regular file, or several.
 Result<std::optional<FileStat>> Snapshots::current_facts(const std::vector<Name>& names) {

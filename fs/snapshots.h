@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,9 @@ class Snapshots {
   // Takes a new snapshot; one at a time. Gives what the kernel must be told. Throws StartupError; the old
   // tree then stays.
   KernelChanges refresh(ScanProgress& progress);
+  void kernel_was_told() const;
+  // What a worker that died in between did not tell it; nullopt if there is nothing.
+  std::optional<KernelChanges> untold() const;
 
   struct Verdict {
     enum class Kind {

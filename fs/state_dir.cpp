@@ -35,6 +35,15 @@ std::string holder_of(int lock_fd) {
   return length > 0 ? " (process " + std::string(text, static_cast<std::size_t>(length)) + ")" : "";
 }
 
+// A daemon whose mount was just cleared takes moments to end.
+bool lock_patiently(int fd) {
+  for (int i = 0; i < 50; ++i) {
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return true;
+    usleep(20'000);
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string StateDir::default_path(const std::string& source, const std::string& mountpoint) {
@@ -52,7 +61,7 @@ StateDir::StateDir(const std::string& path) : path_(path) {
     throw StartupError("state directory " + path_ + " cannot be written: " + errno_text(errno) +
                        "; give another --state-dir");
   }
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+  if (!lock_patiently(lock_.get())) {
     throw StartupError("state directory " + path_ + " is in use by another winnow" + holder_of(lock_.get()) +
                        "; unmount that one or give another --state-dir");
   }
@@ -92,7 +101,7 @@ bool StateDir::is_ours() const {
 StateDir::~StateDir() {
   if (kept_ || had_catalogue_) return;
   std::error_code ignored;
-  for (const char* name : {"catalogue", "journal", "control", "holder", "mount.json", "skipped", "order", "scores",
+  for (const char* name : {"catalogue", "catalogue.told", "journal", "control", "holder", "mount.json", "skipped", "order", "scores",
                            "recording.json", "winnow.log", "lock"}) {
     files::remove(files::path(path_) / name, ignored);
   }

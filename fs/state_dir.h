@@ -26,6 +26,8 @@ class StateDir {
   const std::string& path() const { return path_; }
   std::string catalogue_path() const { return path_ + "/catalogue"; }
   std::string journal_path() const { return path_ + "/journal"; }
+  // The snapshot that the kernel still goes by, while it is told of the next one.
+  std::string told_catalogue_path() const { return path_ + "/catalogue.told"; }
   std::string log_path() const { return path_ + "/winnow.log"; }
   std::string socket_path() const { return path_ + "/control"; }
   std::string holder_socket_path() const { return path_ + "/holder"; }

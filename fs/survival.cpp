@@ -37,7 +37,7 @@ FileDescriptor make_survival_memory() {
 
 void forget_connection(SurvivalMemory& memory, int fd) {
   memory.init_size = 0;
-  memory.init_answered = 0;
+  memory.init_reply_size = 0;
   for (auto& slot : memory.served) slot = 0;
   for (auto& suspect : memory.suspects) suspect.unique = 0, suspect.crashes = 0;
   fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(kLedgerOffset),
@@ -86,6 +86,7 @@ std::vector<std::string> holder_words(const MountOptions& options, int device, i
 namespace {
 
 constexpr auto kSayWithin = std::chrono::seconds(2);
+constexpr auto kStartsWithin = std::chrono::seconds(60);
 
 void send_word(int socket, char byte, int fd) {
   iovec part{&byte, 1};
@@ -165,11 +166,21 @@ void LifeLine::run(FileDescriptor line, const Renew& renew) {
     for (const char word : take_words()) send_word(line.get(), word, -1);
     changed_.notify_all();
     if (stop_) return;
-    if (beating_) memory_.beats.fetch_add(1, std::memory_order_relaxed);
+    if (is_well()) memory_.beats.fetch_add(1, std::memory_order_relaxed);
     if ((watched[1].revents & (POLLHUP | POLLERR)) == 0) continue;
     if (FileDescriptor renewed = renew()) line = std::move(renewed);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));  // should the new one end at once, too
   }
+}
+
+void LifeLine::serves(std::function<bool()> is_well) {
+  const std::lock_guard lock(mutex_);
+  is_well_ = std::move(is_well);
+}
+
+bool LifeLine::is_well() {
+  const std::lock_guard lock(mutex_);
+  return is_well_ ? is_well_() : std::chrono::steady_clock::now() - made_at_ < kStartsWithin;
 }
 
 std::string LifeLine::take_words() {

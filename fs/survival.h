@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <mutex>
@@ -45,7 +46,7 @@ std::vector<std::string> holder_words(const MountOptions& options, int device, i
 // The life line: its end tells the holder of our death, and the holder's end tells us of its. Once started, a
 // thread with a descriptor table of its own is the only one to hold it: others may hang in the kernel after
 // their process was killed, waiting for a page or for the source, and would keep it open. That thread waits
-// for nothing but the line, so it dies at once. say() and begin_beating() may come from any thread.
+// for nothing but the line, so it dies at once. say() and serves() may come from any thread.
 class LifeLine {
  public:
   // Called on the line's thread when the holder is gone: a line to a new one, or none to be asked again.
@@ -59,7 +60,9 @@ class LifeLine {
 
   // `kept` are the descriptors that `renew` needs.
   void start(const std::vector<int>& kept, Renew renew);
-  void begin_beating() { beating_ = true; }  // signs of life for the watchdog, from now on
+  // Signs of life for the watchdog: while we start, for a minute at most; from now on, while `is_well`, which is asked
+  // on the line's thread and must wait for nothing.
+  void serves(std::function<bool()> is_well);
 
  private:
   void run(FileDescriptor line, const Renew& renew);
@@ -68,8 +71,10 @@ class LifeLine {
   SurvivalMemory& memory_;
   FileDescriptor socket_;  // until start()
   FileDescriptor wake_;    // an eventfd, in both tables
-  std::atomic<bool> beating_{false};
-  std::mutex mutex_;  // guards the three below
+  bool is_well();
+  const std::chrono::steady_clock::time_point made_at_ = std::chrono::steady_clock::now();
+  std::mutex mutex_;  // guards the four below
+  std::function<bool()> is_well_;  // empty until we serve
   std::condition_variable changed_;
   std::string words_;     // to be said
   bool started_ = false;  // the thread has its own table

@@ -38,9 +38,9 @@ void wait_for_end(int pid) {
                      "; run as the user who mounted it, or as root");
 }
 
-void clear_dead(const std::string& mountpoint) {
-  if (unmount(mountpoint, UnmountKind::kPlain) == 0) return;
-  if (const int error = unmount(mountpoint, UnmountKind::kLazy)) fail(mountpoint, error);
+// By force: what still waits there waits for nobody.
+void clear_abandoned(const std::string& mountpoint) {
+  if (const int error = unmount(mountpoint, UnmountKind::kForce)) fail(mountpoint, error);
 }
 
 UnmountKind parse_kind(const std::string& kind) {
@@ -68,13 +68,13 @@ void unmount_live(const std::string& mountpoint, const std::string& kind) {
   if (kind == "plain" && holder) wait_for_end(holder->pid);
 }
 
-// One that was cut off, not left: its holder is about to mount it anew.
-bool comes_back(const std::string& mountpoint) {
+// One that was cut off, not left, comes back: its holder is about to mount it anew.
+bool stays_dead(const std::string& mountpoint) {
   for (int i = 0; i < 50 && find_holder(mountpoint); ++i) {
-    if (!is_dead_mount(mountpoint)) return true;
+    if (!is_dead_mount(mountpoint)) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(40));
   }
-  return !is_dead_mount(mountpoint);
+  return is_dead_mount(mountpoint) || is_abandoned(mountpoint);
 }
 
 }  // namespace
@@ -94,8 +94,8 @@ void add_unmount_command(CLI::App& app) {
       throw StartupError("nothing of Winnow's is mounted on " + at +
                          "; winnow status lists the mounts there are");
     }
-    if (is_dead_mount(at) && !comes_back(at)) {
-      clear_dead(at);
+    if (stays_dead(at)) {
+      clear_abandoned(at);
     } else {
       unmount_live(at, *lazy ? "lazy" : *force ? "force" : "plain");
     }

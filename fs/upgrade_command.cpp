@@ -105,6 +105,9 @@ void upgrade(const std::string& path) {
   FileDescriptor line = connect_to_holder(options.state_dir);
   const Passed passed = ask_for_descriptors(line.get());
   MappedSurvival survival(passed.memory.get());
+  if (survival.get().can_resend == 0)
+    throw StartupError("this kernel (before 6.9) cannot hand requests on, so an upgrade would fail open files; "
+                       "unmount and mount again when nobody reads");
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) throw StartupError("no pipe: " + errno_text(errno));
   const FileDescriptor from_worker(ends[0]);

@@ -15,15 +15,28 @@ namespace winnow {
 
 namespace {
 
+constexpr std::chrono::milliseconds kLastWrites{100};  // of a process that is killed and cannot die
+
 std::string read_owner(int fd) {
-  char text[PATH_MAX];
+  char text[PATH_MAX + 64];
   const ssize_t size = pread(fd, text, sizeof text, 0);
   return std::string(text, size > 0 ? static_cast<std::size_t>(size) : 0);
 }
 
-bool is_alive(const std::string& owner) {
-  const FileDescriptor file(open(owner.c_str(), O_RDONLY | O_CLOEXEC));
-  return file && flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+// "device:inode path": in another container, the same path is another file.
+std::string name_of(const std::string& owner) {
+  struct stat file {};
+  if (owner.empty() || stat(owner.c_str(), &file) != 0) return {};
+  return std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino) + " " + owner;
+}
+
+// Whether the owner of that name keeps its file locked. One that cannot be looked at may.
+bool is_alive(const std::string& name) {
+  const std::string path = name.substr(std::min(name.size(), name.find(' ') + 1));
+  const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return errno != ENOENT;
+  if (name_of(path) != name) return false;
+  return flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
 [[noreturn]] void refuse(const std::string& folder) {
@@ -31,31 +44,40 @@ bool is_alive(const std::string& owner) {
                      " is in use by another winnow; unmount that one or give another --disk-dir");
 }
 
+void make(const std::string& folder, FileDescriptor& lock) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) lock.reset(open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!lock) {
+    throw StartupError("disk tier " + folder + " cannot be written: " +
+                       (error ? error.message() : errno_text(errno)) + "; give another --disk-dir");
+  }
+}
+
 }  // namespace
 
 FolderLock::FolderLock(const std::string& folder, const std::string& owner, std::chrono::milliseconds patience) {
-  std::error_code error;
-  std::filesystem::create_directories(folder, error);
-  if (!error) fd_.reset(open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
-  if (!fd_) {
-    throw StartupError("disk tier " + folder + " cannot be written: " +
-                       errno_text(error ? error.value() : errno) + "; mend that or give another --disk-dir");
-  }
+  make(folder, fd_);
+  const std::string name = name_of(owner);
   const auto until = std::chrono::steady_clock::now() + patience;
   while (flock(fd_.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK)
       throw StartupError("disk tier " + folder + " cannot be locked: " + errno_text(errno) + "; give another --disk-dir");
-    if (!owner.empty() && read_owner(fd_.get()) == owner) return;
+    if (!name.empty() && read_owner(fd_.get()) == name) {
+      std::this_thread::sleep_for(kLastWrites);
+      return;
+    }
     if (std::chrono::steady_clock::now() >= until) refuse(folder);
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   // The lock alone does not tell: its owner may have taken the folder over without it.
   const std::string before = read_owner(fd_.get());
-  if (!before.empty() && before != owner && is_alive(before)) refuse(folder);
+  if (before == name) return;
+  if (!before.empty() && is_alive(before)) refuse(folder);
   // On a full disk this fails, and then nobody can take over: no more than that.
   (void)!ftruncate(fd_.get(), 0);
-  (void)!pwrite(fd_.get(), owner.data(), owner.size(), 0);
+  (void)!pwrite(fd_.get(), name.data(), name.size(), 0);
 }
 
 }  // namespace winnow

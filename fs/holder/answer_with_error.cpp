@@ -1,6 +1,5 @@
 #include <cerrno>
 #include <linux/fuse.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include "fs/holder/holder.h"
@@ -19,11 +18,6 @@ bool wants_no_answer(const fuse_in_header& header) {
          header.opcode == FUSE_INTERRUPT;
 }
 
-bool has_request(int device) {
-  pollfd readable{device, POLLIN, 0};
-  return poll(&readable, 1, 0) > 0;
-}
-
 }  // namespace
 
 void resend(int device) {
@@ -33,13 +27,13 @@ void resend(int device) {
   (void)!write(device, &header, sizeof header);
 }
 
-bool answer_with_error(int device) {
-  if (!has_request(device)) return true;  // it was taken back; reading would wait for the next one
+bool answer_with_error(int device, SurvivalMemory& memory) {
   const ssize_t got = read(device, request, sizeof request);
   if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == ENOENT)) return true;
   if (got < static_cast<ssize_t>(sizeof(fuse_in_header))) return false;
   const auto& header = *reinterpret_cast<const fuse_in_header*>(request);
   if (wants_no_answer(header)) return true;
+  if (header.opcode == FUSE_INIT) memory.remounting = 1;  // an error here is for good: only a new mount mends it
   fuse_out_header answer{};
   answer.len = sizeof answer;
   answer.error = -EIO;

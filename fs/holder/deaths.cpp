@@ -1,6 +1,6 @@
+#include <fcntl.h>
 #include <csignal>
 #include <cstring>
-#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -34,9 +34,10 @@ bool is_fault(int status) {
 }
 
 // A fault of its own: it told so, or, where it could not (a full stack), its end did.
-bool take_crash(SurvivalMemory& memory, int status) {
-  const bool told = memory.fault.exchange(0) != 0;
-  const bool was_sent = memory.sent_signal.exchange(0) != 0;
+bool take_crash(SurvivalMemory& memory, pid_t worker, int status) {
+  const bool is_hit = memory.hit_pid.exchange(0) == worker;
+  const bool told = memory.fault.exchange(0) != 0 && is_hit;
+  const bool was_sent = memory.sent_signal.exchange(0) != 0 && is_hit;
   return told || (is_fault(status) && !was_sent);
 }
 
@@ -68,12 +69,20 @@ void Holder::on_death(bool hung) {
   close_life();
   const int status = wait_for_status();
   if (is_the_end(status)) return;
-  count_death(status, hung);
   const bool remount = aborted_ || has_exited(status, kExitAborted);
+  count_death(status, hung);
+  const bool give_it_up = ++restarts_ > settings_.max_restarts;
+  const int64_t pause = give_it_up ? 0 : pause_after_death();
+  say_death(status, hung, pause);
   aborted_ = false;
   worker_ = 0;
-  if (++restarts_ > settings_.max_restarts) return give_up();
-  back_off();
+  if (told_to_end_) {
+    detach(settings_.mountpoint);
+    done_ = true;
+    return;
+  }
+  if (give_it_up) return give_up();
+  usleep(static_cast<useconds_t>(pause * 1000));
   start_worker(remount ? Start::kRemount : Start::kSuccessor);
 }
 
@@ -92,51 +101,34 @@ void Holder::count_death(int status, bool hung) {
   ++memory_->deaths;
   memory_->condition = HolderCondition::kRestarting;
   if (hung) ++memory_->hangs;
-  if (take_crash(*memory_, status)) {
-    ++memory_->crashes;
-    remember_suspects();
-  }
+  const bool crashed = take_crash(*memory_, worker_, status);
+  if (crashed) ++memory_->crashes;
+  if (crashed || hung) suspect_served(*memory_, hung);
   for (auto& slot : memory_->served) slot = 0;
-  const bool cut_off = aborted_ || has_exited(status, kExitAborted);
-  const char* how = hung                  ? "hung"
-                    : cut_off             ? "was cut off from outside"
-                    : status < 0          ? "died"
-                    : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
-                                          : "ended";
-  log_line("worker %d: %s (death %llu); starting another", worker_, how,
-           static_cast<unsigned long long>(memory_->deaths.load()));
   const int64_t now = now_ms();
   if (now - deaths_[kDeathsBeforeBackOff - 1] > kMinuteMs) restarts_ = 0;
   memmove(deaths_, deaths_ + 1, sizeof deaths_ - sizeof deaths_[0]);
   deaths_[kDeathsBeforeBackOff - 1] = now;
 }
 
-// What was being served in a crash may have caused it.
-void Holder::remember_suspects() {
-  for (auto& slot : memory_->served) {
-    const uint64_t unique = slot;
-    if (unique == 0) continue;
-    SurvivalMemory::Suspect* place = nullptr;
-    for (auto& suspect : memory_->suspects) {
-      if (suspect.unique == unique) {
-        place = &suspect;
-        break;
-      }
-      if (place == nullptr && suspect.unique == 0) place = &suspect;
-    }
-    if (place == nullptr) return;
-    place->unique = unique;
-    ++place->crashes;
-  }
+void Holder::say_death(int status, bool hung, int64_t pause) {
+  const bool cut_off = aborted_ || has_exited(status, kExitAborted);
+  const char* how = hung                  ? "hung"
+                    : cut_off             ? "was cut off from outside"
+                    : status < 0          ? "died"
+                    : WIFSIGNALED(status) ? strsignal(WTERMSIG(status))
+                                          : "ended";
+  const auto deaths = static_cast<unsigned long long>(memory_->deaths.load());
+  if (pause == 0) return log_line("worker %d: %s (death %llu)", worker_, how, deaths);
+  log_line("worker %d: %s (death %llu); %d within a minute, so the next starts in %lld ms", worker_, how, deaths,
+           kDeathsBeforeBackOff, static_cast<long long>(pause));
 }
 
-void Holder::back_off() {
-  if (deaths_[0] == 0 || now_ms() - deaths_[0] > kMinuteMs) return;
+int64_t Holder::pause_after_death() const {
+  if (deaths_[0] == 0 || now_ms() - deaths_[0] > kMinuteMs) return 0;
   int64_t pause = 25;
   for (int i = kDeathsBeforeBackOff; i < restarts_ && pause < kLongestBackOffMs; ++i) pause *= 2;
-  if (pause > kLongestBackOffMs) pause = kLongestBackOffMs;
-  log_line("%d deaths within a minute: waiting %lld ms", kDeathsBeforeBackOff, static_cast<long long>(pause));
-  usleep(static_cast<useconds_t>(pause * 1000));
+  return pause < kLongestBackOffMs ? pause : kLongestBackOffMs;
 }
 
 void Holder::give_up() {
@@ -145,7 +137,7 @@ void Holder::give_up() {
   memory_->worker_pid = 0;
   if (!ever_ready_) {
     log_line("gave up: no worker came up; %s is unmounted", settings_.mountpoint);
-    umount2(settings_.mountpoint, MNT_DETACH);
+    detach(settings_.mountpoint);
     exit_code_ = 1;
     done_ = true;
     return;
@@ -154,7 +146,15 @@ void Holder::give_up() {
            settings_.max_restarts, settings_.mountpoint, settings_.mountpoint);
   memory_->condition = HolderCondition::kGivenUp;
   given_up_ = true;
-  resend(settings_.device);
+  if (memory_->can_resend != 0) {
+    resend(settings_.device);
+    fcntl(settings_.device, F_SETFL, fcntl(settings_.device, F_GETFL) | O_NONBLOCK);
+    return;
+  }
+  // What the worker had taken cannot be answered any more: the kernel ends it when nobody holds the connection.
+  close(settings_.device);
+  settings_.device = -1;
+  memory_->remounting = 1;
 }
 
 }  // namespace winnow::holder

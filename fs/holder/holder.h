@@ -43,6 +43,7 @@ class Holder {
   void adopt();
   void clean_up();
   void watch();
+  bool is_hit() const { return worker_ > 0 && memory_->hit_pid == worker_; }  // the worker, by a deadly signal
   void on_life_line();
   void on_ready();
   void on_signal();
@@ -57,8 +58,8 @@ class Holder {
   void on_death(bool hung);
   bool is_the_end(int status);
   void count_death(int status, bool hung);
-  void remember_suspects();
-  void back_off();
+  void say_death(int status, bool hung, int64_t pause);
+  int64_t pause_after_death() const;
   void give_up();
   void reap();
   int wait_for_status();
@@ -86,6 +87,7 @@ class Holder {
   bool done_ = false;
   bool succeeded_ = false;  // by another holder: leave all as it is
   bool aborted_ = false;
+  bool told_to_end_ = false;  // by a signal that was passed on to the worker
   int signals_ = -1;
   int commands_ = -1;
   int asking_ = -1;  // one who connected there and has not said yet what it wants
@@ -102,7 +104,8 @@ class Holder {
 // Has the kernel send again what dead workers had taken: it hangs until it is answered.
 void resend(int device);
 // Answers one request with EIO. False if the mount is gone.
-bool answer_with_error(int device);
+bool answer_with_error(int device, SurvivalMemory& memory);
+void detach(const char* mountpoint);
 
 int64_t now_ms();
 void log_line(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -23,13 +23,16 @@ using namespace holder_protocol;
 namespace {
 
 constexpr int kEndsInMs = 5'000;          // a worker that has unmounted
+constexpr int kTickMs = 1'000;
+constexpr int kLookAtDumpMs = 20;
 constexpr int64_t kLookedAwayMs = 5'000;  // we were stopped ourselves, and the worker maybe with us
 
-void set_oom_score(const char* text) {
+bool set_oom_score(const char* text) {
   const int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
-  if (score < 0) return;
-  (void)!write(score, text, strlen(text));
+  if (score < 0) return false;
+  const bool done = write(score, text, strlen(text)) > 0;
   close(score);
+  return done;
 }
 
 // Child or not. False if it lives on.
@@ -40,6 +43,16 @@ bool wait_for_process(pid_t pid, int milliseconds) {
   const bool has_ended = poll(&ended, 1, milliseconds) > 0;
   close(process);
   return has_ended;
+}
+
+bool is_dumping_core(pid_t pid) {
+  char path[64], text[4096] = "";
+  snprintf(path, sizeof path, "/proc/%d/status", pid);
+  const int file = open(path, O_RDONLY | O_CLOEXEC);
+  if (file < 0) return false;
+  (void)!read(file, text, sizeof text - 1);
+  close(file);
+  return strstr(text, "CoreDumping:\t1") != nullptr;
 }
 
 }  // namespace
@@ -59,11 +72,13 @@ bool Holder::set_up() {
   sigemptyset(&watched);
   sigaddset(&watched, SIGTERM);
   sigaddset(&watched, SIGINT);
+  sigaddset(&watched, SIGUSR1);  // a worker that was hit says so
   sigprocmask(SIG_BLOCK, &watched, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signal(SIGHUP, SIG_IGN);
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  set_oom_score("-900");  // the worker goes first when memory runs out; not everybody may lower this
+  // The worker goes first when memory runs out. Not everybody may lower this below what it was.
+  if (!set_oom_score("-900")) set_oom_score("0");
   return signals_ >= 0;
 }
 
@@ -115,14 +130,16 @@ void Holder::watch() {
                       {successor_, POLLIN, 0},
                       {given_up_ ? settings_.device : -1, POLLIN, 0},
                       {asking_, POLLIN, 0}};
-  if (poll(watched, 6, 1000) < 0) return;
+  if (poll(watched, 6, is_hit() ? kLookAtDumpMs : kTickMs) < 0) return;
   reap();
-  if (watched[4].revents != 0 && !answer_with_error(settings_.device)) done_ = true;
+  if (watched[4].revents != 0 && !answer_with_error(settings_.device, *memory_)) done_ = true;
   if (watched[1].revents != 0) on_signal();
   if (watched[2].revents != 0 && !done_) accept_command();
   if (watched[5].revents != 0 && !done_) on_command();
   if (watched[0].revents != 0 && !done_ && life_ == watched[0].fd) on_life_line();
   if (watched[3].revents != 0 && !done_ && successor_ == watched[3].fd) on_successor();
+  // Its life line lasts as long as the dump does, which may be minutes.
+  if (!done_ && is_hit() && is_dumping_core(worker_)) on_death(false);
   if (!done_) check_watchdog();
   check_command();
 }
@@ -140,7 +157,7 @@ void Holder::on_life_line() {
       return;
     case kNewDevice:
       if (fd < 0) return;
-      close(settings_.device);
+      if (settings_.device >= 0) close(settings_.device);
       settings_.device = fd;
       ++memory_->remounts;
       if (successor_ >= 0) drop_successor();  // it has the old one
@@ -162,13 +179,14 @@ void Holder::on_ready() {
 
 void Holder::on_signal() {
   signalfd_siginfo info{};
-  if (read(signals_, &info, sizeof info) != sizeof info) return;
+  if (read(signals_, &info, sizeof info) != sizeof info || info.ssi_signo == SIGUSR1) return;
+  told_to_end_ = true;
   if (ready_ && worker_ > 0) {
     kill(worker_, static_cast<int>(info.ssi_signo));
     return;
   }
   // Nobody is there who could unmount with manners.
-  umount2(settings_.mountpoint, MNT_DETACH);
+  detach(settings_.mountpoint);
   end_worker();
   done_ = true;
 }
@@ -192,6 +210,16 @@ void Holder::check_watchdog() {
   on_death(true);
 }
 
+void detach(const char* mountpoint) {
+  if (umount2(mountpoint, MNT_DETACH) == 0) return;
+  const pid_t helper = fork();  // an ordinary user's way
+  if (helper == 0) {
+    execlp("fusermount3", "fusermount3", "-u", "-z", "-q", "--", mountpoint, nullptr);
+    _exit(127);
+  }
+  if (helper > 0) wait_for_process(helper, kEndsInMs);
+}
+
 void Holder::become_worker(Start kind, int life) {
   setsid();  // the terminal's signals reach it by way of us, once
   sigset_t none;
@@ -211,7 +239,7 @@ void Holder::become_worker(Start kind, int life) {
   static const char* const kNames[] = {"fresh", "successor", "remount", "standby"};
   execl(settings_.worker, "winnow", "serve", "--state-dir", settings_.state_dir, "--device", device,
         "--memory-fd", memory, "--lock-fd", lock, "--life-fd", life_text, "--ready-fd", ready, "--start",
-        kNames[static_cast<int>(kind)], nullptr);
+        kNames[static_cast<int>(kind)], settings_.foreground ? "--foreground" : nullptr, nullptr);
   log_line("%s cannot be run: %s", settings_.worker, strerror(errno));
   _exit(127);
 }

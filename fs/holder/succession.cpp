@@ -115,8 +115,11 @@ void Holder::on_successor() {
   if (receive_byte(successor_, nullptr) != kYield) return drop_successor();
   end_worker();
   for (auto& slot : memory_->served) slot = 0;
+  memory_->handover = Handover::kYielded;
   send_byte(successor_, kOk);
-  if (wait_for_byte(successor_, kHandoverMs) == kLeave) {
+  wait_for_byte(successor_, kHandoverMs);  // its kLeave, or its end
+  auto yielded = Handover::kYielded;
+  if (!memory_->handover.compare_exchange_strong(yielded, Handover::kNone)) {
     succeeded_ = done_ = true;
     return;
   }
@@ -127,7 +130,8 @@ void Holder::on_successor() {
   log_line("the successor failed; this version goes on");
   listen_for_commands();
   memory_->holder_pid = getpid();
-  if (!given_up_) start_worker(Start::kSuccessor);
+  if (given_up_) return resend(settings_.device);
+  start_worker(Start::kSuccessor);
 }
 
 // Succeeds the holder at the other end: a worker of ours stands by, theirs ends, ours goes.
@@ -137,7 +141,8 @@ bool Holder::take_over() {
   const bool serves = wait_for_byte(life_, kStandbyMs) == kReady && send_byte(settings_.takeover, kYield) &&
                       wait_for_byte(settings_.takeover, kYieldMs) == kOk && send_byte(life_, kGo) &&
                       wait_for_byte(life_, kGoMs) == kReady;
-  if (!serves) {
+  auto yielded = Handover::kYielded;
+  if (!serves || !memory_->handover.compare_exchange_strong(yielded, Handover::kTaken)) {
     end_worker();
     memory_->standby_pid = 0;
     return false;

@@ -67,6 +67,22 @@ class FuseDeviceTest : public MountFixture {
     ASSERT_EQ(::send(line.kernel.get(), message.data(), message.size(), 0),
               static_cast<ssize_t>(message.size()));
   }
+  void ask_for_init(std::uint32_t flags2, std::uint64_t unique = 41) {
+    fuse_init_in init{};
+    init.major = 7;
+    init.minor = 42;
+    init.flags = FUSE_INIT_EXT;
+    init.flags2 = flags2;
+    send(FUSE_INIT, unique, 0, {reinterpret_cast<const char*>(&init), sizeof init});
+  }
+  void answer_init() {
+    fuse_out_header header{};
+    header.unique = 41;
+    header.len = sizeof header + sizeof(fuse_init_out);
+    fuse_init_out out{};
+    iovec parts[] = {{&header, sizeof header}, {&out, sizeof out}};
+    device->send(parts, 2);
+  }
   // The next request that is left to libfuse.
   fuse_in_header next() {
     std::string buffer(1 << 16, '\0');
@@ -130,21 +146,12 @@ TEST_F(FuseDeviceTest, AnswersStatxOfAnUnknownNodeWithStale) {
 
 TEST_F(FuseDeviceTest, AddsFlagsToTheInitReplyOnlyWhereTheKernelOffersThem) {
   for (const bool offers : {true, false}) {
-    fuse_init_in init{};
-    init.major = 7;
-    init.minor = 42;
-    init.flags = FUSE_INIT_EXT;
-    init.flags2 = offers ? fuse_protocol::kAllowIdmap2 : 0;
-    send(FUSE_INIT, 41, 0, {reinterpret_cast<const char*>(&init), sizeof init});
+    memory->init_reply_size = 0;  // another connection
+    ask_for_init(offers ? fuse_protocol::kAllowIdmap2 : 0);
     EXPECT_EQ(next().opcode, static_cast<std::uint32_t>(FUSE_INIT));
-    EXPECT_EQ(memory->init_size, sizeof(fuse_in_header) + sizeof init) << "kept for the next worker";
-    fuse_out_header header{};
-    header.unique = 41;
-    header.len = sizeof header + sizeof(fuse_init_out);
-    fuse_init_out out{};
-    iovec parts[] = {{&header, sizeof header}, {&out, sizeof out}};
-    device->send(parts, 2);
-    const auto sent = at<fuse_init_out>(line.receive(), sizeof header);
+    EXPECT_EQ(memory->init_size, sizeof(fuse_in_header) + sizeof(fuse_init_in)) << "kept for the next worker";
+    answer_init();
+    const auto sent = at<fuse_init_out>(line.receive(), sizeof(fuse_out_header));
     EXPECT_EQ(sent.flags2 == fuse_protocol::kAllowIdmap2, offers);
     EXPECT_EQ((sent.flags & FUSE_INIT_EXT) != 0, offers);
   }
@@ -235,19 +242,28 @@ TEST(MountedPages, StaysOnItsOwnFilesystem) {
 
 TEST_F(FuseDeviceTest, ReplaysTheInitOfAPredecessorAndSwallowsItsAnswer) {
   EXPECT_TRUE(device->take_saved_init().empty());
-  fuse_init_in init{};
-  init.major = 7;
-  send(FUSE_INIT, 41, 0, {reinterpret_cast<const char*>(&init), sizeof init});
+  ask_for_init(0);
   next();
-  fuse_out_header header{};
-  header.unique = 41;
-  header.len = sizeof header;
-  iovec parts[] = {{&header, sizeof header}};
-  device->send(parts, 1);
-  EXPECT_EQ(line.receive().size(), sizeof header);
+  answer_init();
+  EXPECT_FALSE(line.receive().empty());
   EXPECT_FALSE(device->take_saved_init().empty());
-  device->send(parts, 1);
+  answer_init();
   EXPECT_EQ(line.receive(), "");
+}
+
+// Whether the answer reached the kernel before its worker was killed shows in whether it asks again.
+TEST_F(FuseDeviceTest, AnInitThatComesAgainGetsTheSameAnswer) {
+  ask_for_init(fuse_protocol::kAllowIdmap2);
+  next();
+  EXPECT_FALSE(device->take_saved_init().empty());  // by the next worker, in a replay
+  answer_init();
+  EXPECT_EQ(line.receive(), "");
+  ask_for_init(fuse_protocol::kAllowIdmap2, 41 | kResentBit);
+  send(FUSE_GETATTR, 44, 1);
+  EXPECT_EQ(next().unique, 44u);
+  const std::string answer = line.receive();
+  EXPECT_EQ(at<fuse_out_header>(answer, 0).unique, 41 | kResentBit);
+  EXPECT_EQ(at<fuse_init_out>(answer, sizeof(fuse_out_header)).flags2, fuse_protocol::kAllowIdmap2);
 }
 
 TEST_F(FuseDeviceTest, ARequestOfTwoCrashesGetsAnError) {
@@ -280,6 +296,30 @@ TEST_F(FuseDeviceTest, SuspectsAreServedOneAtATime) {
   iovec parts[] = {{&header, sizeof header}};
   device->send(parts, 1);
   EXPECT_EQ(released, std::vector<std::uint64_t>{62 | kResentBit});
+}
+
+TEST_F(FuseDeviceTest, ASuspectThatIsAnsweredAtOnceIsOneNoMore) {
+  memory->suspects[0].unique = 70;
+  memory->suspects[0].crashes = 1;
+  send(fuse_protocol::kStatx, 70 | kResentBit, 1);
+  send(FUSE_GETATTR, 72, 1);
+  EXPECT_EQ(next().unique, 72u);
+  EXPECT_EQ(memory->suspects[0].unique, 0u);
+}
+
+TEST_F(FuseDeviceTest, WhoWaitsBehindASuspectIsNotLaidTheNextCrash) {
+  device->on_released([](FuseDevice::Request) {});
+  for (int i = 0; i < 2; ++i) {
+    memory->suspects[i].unique = static_cast<std::uint64_t>(60 + 2 * i);
+    memory->suspects[i].crashes = 1;
+    send(FUSE_GETATTR, (60 + 2 * i) | kResentBit, 1);
+  }
+  send(FUSE_GETATTR, 64, 1);
+  next();
+  next();
+  suspect_served(*memory, false);
+  EXPECT_EQ(memory->suspects[0].crashes, 2u);
+  EXPECT_EQ(memory->suspects[1].crashes, 1u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <set>
+#include <vector>
 
 namespace winnow {
 namespace {
@@ -11,19 +12,12 @@ namespace {
 using Verdict = RequestNotes::Verdict;
 
 struct RequestNotesTest : testing::Test {
-  // As the holder does after a crash: what was being served is suspected, once more.
-  void crash() {
-    for (auto& slot : memory->served) {
-      if (slot == 0) continue;
-      for (auto& suspect : memory->suspects) {
-        if (suspect.unique != 0 && suspect.unique != slot) continue;
-        suspect.unique = slot.load();
-        ++suspect.crashes;
-        break;
-      }
-      slot = 0;
-    }
+  // As the holder does after a death.
+  void die(bool hung) {
+    suspect_served(*memory, hung);
+    for (auto& slot : memory->served) slot = 0;
   }
+  void crash() { die(false); }
   std::multiset<std::uint64_t> served() const {
     std::multiset<std::uint64_t> found;
     for (const auto& slot : memory->served) {
@@ -58,6 +52,37 @@ TEST_F(RequestNotesTest, NeighboursThatMeetInOnePlaceAreBothKept) {
 TEST_F(RequestNotesTest, MoreThanTheyHoldAreLeftOut) {
   for (std::uint64_t i = 1; i <= SurvivalMemory::kServed + 10; ++i) notes.begin(2 * i);
   EXPECT_EQ(served().size(), SurvivalMemory::kServed);
+}
+
+TEST_F(RequestNotesTest, OfManyThatMeetAllThatWereNotedAreForgotten) {
+  std::vector<std::uint64_t> many;
+  for (std::uint64_t i = 0; i < 200; ++i) many.push_back(2 + 2 * i * SurvivalMemory::kServed);
+  for (const auto unique : many) notes.begin(unique);
+  for (const auto unique : many) notes.end(unique);
+  EXPECT_TRUE(served().empty());
+}
+
+TEST_F(RequestNotesTest, AHangIsLaidOnlyAtWhatAThreadWasAt) {
+  notes.begin(2);
+  notes.begin(4);
+  notes.park(4);
+  die(true);
+  EXPECT_EQ(notes.verdict(2 | kResentBit), Verdict::kSuspect);
+  EXPECT_EQ(notes.verdict(4 | kResentBit), Verdict::kClean);
+}
+
+TEST_F(RequestNotesTest, ACrashIsLaidAtWhatWaitsToo) {
+  notes.begin(4);
+  notes.park(4);
+  crash();
+  EXPECT_EQ(notes.verdict(4 | kResentBit), Verdict::kSuspect);
+}
+
+TEST_F(RequestNotesTest, WhatEndedIsNotParked) {
+  notes.begin(4);
+  notes.end(4);
+  notes.park(4);
+  EXPECT_TRUE(served().empty());
 }
 
 TEST_F(RequestNotesTest, EachAnswerIsASignOfLife) {

@@ -27,12 +27,12 @@ TEST(SurvivalMemory, ANewConnectionStartsWithoutRequestsAndPages) {
   const FileDescriptor fd = make_survival_memory();
   MappedSurvival survival(fd.get());
   SurvivalMemory& memory = survival.get();
-  memory.init_answered = 1;
+  memory.init_reply_size = 1;
   memory.served[3] = 8;
   memory.suspects[2].unique = 8;
   PageCounts(fd.get(), kLedgerOffset).set(SampleId{5}, 6);
   forget_connection(memory, fd.get());
-  EXPECT_EQ(memory.init_answered, 0u);
+  EXPECT_EQ(memory.init_reply_size, 0u);
   EXPECT_EQ(memory.served[3], 0u);
   EXPECT_EQ(memory.suspects[2].unique, 0u);
   EXPECT_EQ(PageCounts(fd.get(), kLedgerOffset).get(SampleId{5}), 0u);
