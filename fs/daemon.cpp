@@ -241,6 +241,7 @@ nlohmann::json Daemon::refresh() {
     refresh_progress_.entries = 0;
     const std::lock_guard lock(refresh_mutex_);
     const KernelChanges changes = snapshots_->refresh(refresh_progress_);
+    die_if_wanted("WINNOW_TEST_DIE_UNTOLD");
     tell_kernel(changes);
     tiers_->adopt();
     ++refreshes_;

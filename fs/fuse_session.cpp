@@ -57,7 +57,7 @@ void on_init(void* userdata, fuse_conn_info* connection) {
 }
 
 void on_lookup(fuse_req_t req, fuse_ino_t folder, const char* name) {
-  crash_if_wanted(name);
+  stumble_if_wanted(name);
   const auto found = core(req).lookup(NodeId{folder}, name);
   if (found) {
     const fuse_entry_param entry = to_entry(found.value());

@@ -95,6 +95,7 @@ void restart_worker(const std::string& mountpoint) {
     throw StartupError("the holder of " + mountpoint + " did not start a worker; " + holder->state_dir +
                        "/winnow.log may tell why");
   }
+  for (int i = 0; i < 100 && feel_pulse(mountpoint) == Pulse::kDead; ++i) usleep(100'000);  // it is mounted anew
 }
 
 }  // namespace winnow

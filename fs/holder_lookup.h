@@ -23,7 +23,7 @@ bool is_abandoned(const std::string& mountpoint);
 // A line to the holder's command socket; see fs/holder_protocol.h. Throws StartupError.
 FileDescriptor connect_to_holder(const std::string& state_dir);
 
-// Has a holder that gave up start a worker again. Throws StartupError.
+// Has a holder that gave up start a worker again; returns when that serves. Throws StartupError.
 void restart_worker(const std::string& mountpoint);
 
 }  // namespace winnow

@@ -3,6 +3,7 @@
 namespace winnow {
 
 const char* test_hook(const char*) { return nullptr; }
-void crash_if_wanted(std::string_view) {}
+void stumble_if_wanted(std::string_view) {}
+void die_if_wanted(const char*) {}
 
 }  // namespace winnow

@@ -36,10 +36,7 @@ void RequestNotes::replace(std::uint64_t unique, std::uint64_t by) {
 
 void RequestNotes::park(std::uint64_t unique) { replace(unique, without_mark(unique) | kParkedBit); }
 
-void RequestNotes::end(std::uint64_t unique) {
-  replace(unique, 0);
-  memory_.beats.fetch_add(1, std::memory_order_relaxed);
-}
+void RequestNotes::end(std::uint64_t unique) { replace(unique, 0); }
 
 RequestNotes::Verdict RequestNotes::verdict(std::uint64_t unique) const {
   if ((unique & kResentBit) == 0) return Verdict::kClean;

@@ -40,7 +40,7 @@ struct SurvivalMemory {
   alignas(8) unsigned char init[256];
   alignas(8) unsigned char init_reply[256];
 
-  std::atomic<std::uint64_t> beats;  // moves with each answer, and once a second
+  std::atomic<std::uint64_t> beats;  // moves once a second, while no serving thread is stuck
   std::atomic<std::int32_t> worker_pid;
   std::atomic<std::int32_t> holder_pid;
   std::atomic<std::int32_t> standby_pid;  // of a worker that is about to take over; 0 else

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <csignal>
 #include <cstring>
+#include <sys/mount.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -151,7 +152,11 @@ void Holder::give_up() {
     fcntl(settings_.device, F_SETFL, fcntl(settings_.device, F_GETFL) | O_NONBLOCK);
     return;
   }
-  // What the worker had taken cannot be answered any more: the kernel ends it when nobody holds the connection.
+  // What the worker had taken cannot be answered any more: the kernel ends it with the connection. A worker that cannot
+  // die may hold that, too. The mount itself stays, since it is in use.
+  const int in_use = open(settings_.mountpoint, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  umount2(settings_.mountpoint, MNT_FORCE);
+  close(in_use);
   close(settings_.device);
   settings_.device = -1;
   memory_->remounting = 1;

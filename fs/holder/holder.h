@@ -96,6 +96,7 @@ class Holder {
   int exit_code_ = 0;
   int64_t deaths_[kDeathsBeforeBackOff] = {};
   int restarts_ = 0;  // since the last minute without a death
+  bool has_beaten_ = false;  // this worker
   uint64_t last_beats_ = 0;
   int64_t last_beat_at_ = 0;
   int64_t last_look_at_ = 0;

@@ -25,6 +25,7 @@ namespace {
 constexpr int kEndsInMs = 5'000;          // a worker that has unmounted
 constexpr int kTickMs = 1'000;
 constexpr int kLookAtDumpMs = 20;
+constexpr int64_t kFirstBeatMs = 10'000;  // to be loaded and linked, on a busy machine
 constexpr int64_t kLookedAwayMs = 5'000;  // we were stopped ourselves, and the worker maybe with us
 
 bool set_oom_score(const char* text) {
@@ -108,6 +109,7 @@ void Holder::adopt() {
   is_child_ = false;
   on_ready();
   memory_->worker_pid = worker_;
+  last_beats_ = memory_->beats;
   last_beat_at_ = last_look_at_ = now_ms();
   log_line("a new holder: worker %d goes on", worker_);
 }
@@ -197,14 +199,14 @@ void Holder::check_watchdog() {
   const bool looked_away = now - last_look_at_ > kLookedAwayMs;
   last_look_at_ = now;
   if (beats != last_beats_ || looked_away) {
+    has_beaten_ = has_beaten_ || beats != last_beats_;
     last_beats_ = beats;
     last_beat_at_ = now;
     return;
   }
-  if (worker_ <= 0 || settings_.watchdog_seconds <= 0 ||
-      now - last_beat_at_ < int64_t{settings_.watchdog_seconds} * 1000) {
-    return;
-  }
+  const int64_t patience = int64_t{settings_.watchdog_seconds} * 1000;
+  const int64_t limit = has_beaten_ || patience > kFirstBeatMs ? patience : kFirstBeatMs;
+  if (worker_ <= 0 || patience <= 0 || now - last_beat_at_ < limit) return;
   log_line("worker %d gave no sign of life for %d s; it is replaced", worker_, settings_.watchdog_seconds);
   kill(worker_, SIGKILL);
   on_death(true);
@@ -260,6 +262,7 @@ void Holder::start_worker(Start kind) {
   worker_status_ = -1;
   ready_ = false;
   if (kind != Start::kStandby) memory_->worker_pid = worker_;
+  has_beaten_ = false;
   last_beats_ = memory_->beats;
   last_beat_at_ = last_look_at_ = now_ms();
 }

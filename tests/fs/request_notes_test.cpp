@@ -85,13 +85,6 @@ TEST_F(RequestNotesTest, WhatEndedIsNotParked) {
   EXPECT_TRUE(served().empty());
 }
 
-TEST_F(RequestNotesTest, EachAnswerIsASignOfLife) {
-  const auto before = memory->beats.load();
-  notes.begin(2);
-  notes.end(2);
-  EXPECT_GT(memory->beats, before);
-}
-
 TEST_F(RequestNotesTest, ARequestOfOneCrashIsSuspectOfTwoPoisoned) {
   notes.begin(8);
   crash();

@@ -62,7 +62,7 @@ def test_epochs_over_ten_times_the_memory_end_without_a_kill(place, source, moun
     assert facts["daemon"]["high_water_bytes"] <= facts["memory"]["worker_bound_bytes"] <= WORKER
 
 
-# Takes memory that is not counted as its own, until somebody was killed for it.
+# Takes memory that is not counted as its own, until somebody was killed for it: the worker, and then perhaps itself.
 HOG = """
 import os, pathlib, sys, time
 held = os.memfd_create("hog")
@@ -80,7 +80,7 @@ def test_a_worker_killed_for_memory_is_replaced_and_its_holder_spared(place, sou
         try:
             before = json.loads((place.mountpoint / ".winnow/status.json").read_bytes())
             with Readers(place.mountpoint, digests) as readers:
-                run(daemon.command(["/usr/bin/python3", "-c", HOG, daemon.events]))
+                run(daemon.command(["/usr/bin/python3", "-c", HOG, daemon.events]), check=False)
             readers.assert_nothing_failed()
             after = json.loads((place.mountpoint / ".winnow/status.json").read_bytes())
         finally:

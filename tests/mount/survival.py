@@ -3,11 +3,15 @@ import hashlib
 import multiprocessing
 import os
 import random
+import shutil
 import signal
+import socket
 import statistics
 import time
+from collections import Counter
 
-from processes import wait_until
+from processes import kill, wait_until
+from settings import WINNOW
 
 
 def make_data(folder, seed=3, folders=10, files=60, big=12 << 20):
@@ -131,3 +135,68 @@ def is_uninterruptible(pid):
     except OSError:
         pass
     return False
+
+
+def log_of(mounted):
+    return (mounted.state / "winnow.log").read_text()
+
+
+def send_control(mounted, text):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+        line.connect(mounted.status()["control_socket"])
+        line.sendall(text.encode() + b"\n")
+        line.shutdown(socket.SHUT_WR)
+        assert b'"ok":true' in line.recv(4096).replace(b" ", b"")
+
+
+class TracedWorkers:
+    """Takes the place of a mount's program, so that the next worker starts under strace; later ones do not."""
+
+    def __init__(self, folder):
+        folder.mkdir()
+        for program in ("winnow", "winnow-holder"):
+            shutil.copy(WINNOW.parent / program, folder / program)
+        self.program, self.plan = folder / "winnow", folder / "winnow.plan"
+
+    WRAPPER = """#!/bin/sh
+if mv "$0.plan" "$0.taken" 2>/dev/null; then exec strace -D -f -qq $(cat "$0.taken") "$0.real" "$@"; fi
+exec "$0.real" "$@"
+"""
+
+    def take_over(self):
+        self.program.rename(self.program.with_suffix(".real"))
+        self.program.write_text(self.WRAPPER)
+        self.program.chmod(0o755)
+
+    def take_over_at_start(self):
+        """The first worker is traced, too, but not the command that mounts: the holder brings in the wrapper."""
+        wrapper, holder = self.program.with_suffix(".wrapper"), self.program.with_name("winnow-holder")
+        wrapper.write_text(self.WRAPPER)
+        wrapper.chmod(0o755)
+        holder.rename(holder.with_suffix(".real"))
+        holder.write_text(f"""#!/bin/bash
+mv "{self.program}" "{self.program}.real" && mv "{wrapper}" "{self.program}"
+exec -a "$0" "$0.real" "$@"
+""")
+        holder.chmod(0o755)
+
+    def next_start(self, mounted, words):
+        """Kills the worker; the next one starts with these words for strace. True if it did not live to serve."""
+        mounted.winnow("status", "--restart", mounted.path)  # forget the deaths before, or the holder would pause
+        before = mounted.worker()
+        deaths = survival(mounted)["deaths"]
+        self.plan.write_text(words)
+        kill(before)
+        wait_until(lambda: not self.plan.exists(), "the next worker starts")
+        wait_for_next_worker(mounted, before)
+        return survival(mounted)["deaths"] > deaths + 1
+
+    def calls_of_a_start(self, mounted, trace):
+        """Every call of a worker until it serves, with how often a single thread makes it."""
+        self.next_start(mounted, f"-o {trace}")
+        counts = Counter(tuple(line.split("(")[0].split()) for line in trace.read_text().splitlines() if "(" in line)
+        most = Counter()
+        for key, count in counts.items():
+            if len(key) == 2 and key[1].isidentifier():
+                most[key[1]] = max(most[key[1]], count)
+        return most

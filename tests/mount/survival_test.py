@@ -7,15 +7,14 @@ import socket
 import subprocess
 import threading
 import time
-from collections import Counter
 
 import pytest
 
 from mounts import Mount
 from processes import is_mounted, kill, run, wait_for_end, wait_until
-from settings import LONG, PROJECT, SLOWDOWN, WINNOW, is_sanitized
-from survival import (Readers, is_uninterruptible, kill_worker, median_stall, survival, wait_for_next_worker,
-                      worker_of)
+from settings import LONG, PROJECT, SLOWDOWN, is_sanitized
+from survival import (Readers, TracedWorkers, is_uninterruptible, kill_worker, log_of, median_stall, send_control,
+                      survival, wait_for_next_worker, worker_of)
 from trees import make_files
 
 KILLS = 100 if LONG else 20
@@ -26,15 +25,12 @@ PATIENT = ("--max-restarts", "1000000")
 pytestmark = pytest.mark.limit(600 if LONG else 60)
 
 
-def log_of(mounted):
-    return (mounted.state / "winnow.log").read_text()
-
-
 def keep_refreshing(mounted, source, stop):
-    """New files, so that each refresh writes a catalogue; it fails when the worker dies under it."""
+    """New and changed files, so that each refresh writes a catalogue; it fails when the worker dies under it."""
     count = 0
     while not stop.is_set():
         make_files(source / "new" / str(count), 3, 10)
+        (source / "new/0/changes").write_text(f"version {count}")
         mounted.winnow("refresh", mounted.path, check=False)
         count += 1
 
@@ -48,24 +44,26 @@ def test_kills_at_random_moments_fail_no_read(source, mount, digests):
     with Readers(mounted.path, digests) as readers:
         refresher.start()
         try:
-            for i in range(KILLS):
-                if i % 3 == 0:  # while the next worker starts
+            deaths = 0
+            while deaths < KILLS:
+                if len(moments) % 3 == 0:  # while the next worker starts
                     time.sleep(rng.random() * 0.03)
                 else:  # while it serves
-                    mounted.worker()
+                    deaths = survival(mounted)["deaths"]
                     mounted.winnow("status", "--restart", mounted.path)  # pauses after many deaths are not meant here
                     time.sleep(rng.random() * 0.3)
                 moments.append(time.monotonic())
                 kill_worker(mounted.pid, rng.choice(SIGNALS))
-            wait_until(lambda: survival(mounted)["deaths"] >= KILLS * 0.5, "the deaths are counted")
         finally:
             stop.set()
             refresher.join()
     readers.assert_nothing_failed()
     stall = median_stall(readers, moments)
-    print(f"\n| kills | {KILLS} | reads | {readers.reads} | failed | 0 | median added stall | {stall * 1000:.0f} ms |")
+    deaths = survival(mounted)["deaths"]
+    print(f"\n| deaths by kills | {deaths} | reads | {readers.reads} | failed | 0 | median added stall | {stall * 1000:.0f} ms |")
     assert survival(mounted)["poisoned_answers"] == 0
     mounted.refresh()
+    assert (mounted / "new/0/changes").read_bytes() == (source / "new/0/changes").read_bytes()
     assert sorted(os.listdir(mounted.path)) == sorted(os.listdir(source))
     assert sorted(os.listdir(mounted / "new")) == sorted(os.listdir(source / "new"))
 
@@ -133,14 +131,6 @@ def test_a_disk_tier_that_a_successor_cannot_open_fails_no_read(source, mount, d
     readers.assert_nothing_failed()
     assert mounted.status()["disk"] is None
     assert "reads go on without it" in log_of(mounted)
-
-
-def send_control(mounted, text):
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-        line.connect(mounted.status()["control_socket"])
-        line.sendall(text.encode() + b"\n")
-        line.shutdown(socket.SHUT_WR)
-        assert b'"ok":true' in line.recv(4096).replace(b" ", b"")
 
 
 def test_a_killed_holder_is_replaced_and_the_next_worker_too(mount, digests):
@@ -268,45 +258,6 @@ def test_the_holder_is_small_and_spared_when_memory_runs_out(mount, digests):
     scores = [int(open(f"/proc/{pid}/oom_score_adj").read()) for pid in (mounted.pid, mounted.worker())]
     assert scores[0] < scores[1]
     assert len(os.listdir(f"/proc/{mounted.pid}/task")) == 1
-
-
-class TracedWorkers:
-    """Takes the place of a mount's program, so that the next worker starts under strace; later ones do not."""
-
-    def __init__(self, folder):
-        folder.mkdir()
-        for program in ("winnow", "winnow-holder"):
-            shutil.copy(WINNOW.parent / program, folder / program)
-        self.program, self.plan = folder / "winnow", folder / "winnow.plan"
-
-    def take_over(self):
-        self.program.rename(self.program.with_suffix(".real"))
-        self.program.write_text("""#!/bin/sh
-if mv "$0.plan" "$0.taken" 2>/dev/null; then exec strace -D -f -qq $(cat "$0.taken") "$0.real" "$@"; fi
-exec "$0.real" "$@"
-""")
-        self.program.chmod(0o755)
-
-    def next_start(self, mounted, words):
-        """Kills the worker; the next one starts with these words for strace. True if it did not live to serve."""
-        mounted.winnow("status", "--restart", mounted.path)  # forget the deaths before, or the holder would pause
-        before = mounted.worker()
-        deaths = survival(mounted)["deaths"]
-        self.plan.write_text(words)
-        kill(before)
-        wait_until(lambda: not self.plan.exists(), "the next worker starts")
-        wait_for_next_worker(mounted, before)
-        return survival(mounted)["deaths"] > deaths + 1
-
-    def calls_of_a_start(self, mounted, trace):
-        """Every call of a worker until it serves, with how often a single thread makes it."""
-        self.next_start(mounted, f"-o {trace}")
-        counts = Counter(tuple(line.split("(")[0].split()) for line in trace.read_text().splitlines() if "(" in line)
-        most = Counter()
-        for key, count in counts.items():
-            if len(key) == 2 and key[1].isidentifier():
-                most[key[1]] = max(most[key[1]], count)
-        return most
 
 
 @pytest.mark.limit(1800 if LONG else 60)
