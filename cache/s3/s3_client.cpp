@@ -135,7 +135,11 @@ Failure S3Client::list(const ListQuery& query, ListPage& page) {
   Fields fields = {{"list-type", "2"}, {"encoding-type", "url"}};
   if (!query.prefix.empty()) fields.emplace_back("prefix", query.prefix);
   if (query.by_folder) fields.emplace_back("delimiter", "/");
-  if (!query.token.empty()) fields.emplace_back("continuation-token", query.token);
+  if (!query.token.empty()) {
+    fields.emplace_back("continuation-token", query.token);
+  } else if (!query.start_after.empty()) {
+    fields.emplace_back("start-after", query.start_after);
+  }
   if (query.max_keys > 0) fields.emplace_back("max-keys", std::to_string(query.max_keys));
   HttpResponse response;
   HttpRequest request;

@@ -40,6 +40,7 @@ class S3Client {
   struct ListQuery {
     std::string prefix;
     bool by_folder = false;  // with the delimiter '/'
+    std::string start_after;  // names behind this one; where there is no token
     std::string token;
     int max_keys = 0;  // 0: the store's most
     const std::atomic<bool>* cancelled = nullptr;
