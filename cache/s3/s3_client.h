@@ -57,7 +57,6 @@ class S3Client {
  private:
   Failure send(const std::string& method, const std::string& key, Fields query, Fields headers,
                HttpRequest request, HttpResponse& response);
-  bool have_changed(const Credentials& old);
 
   const S3Options options_;
   const Address address_;
