@@ -1,6 +1,5 @@
 """Every place credentials can come from, each served on loopback; renewal before they expire; and who goes first."""
 import itertools
-import os
 import threading
 import time
 
@@ -140,10 +139,11 @@ def test_the_first_place_that_has_any_wins(serves, bare, place, origin, service,
     assert asked == [name for name in issuers if name == first], "the places behind it are not asked"
 
 
-def test_paths_may_be_relative(serves, bare, place):
+def test_paths_may_be_relative(serves, bare, place, monkeypatch):
     """The worker has left the working directory by then, and so has that of a new version."""
     (place.root / "c").write_text(f"[default]\n{KEYS}")
-    mounted = serves({**bare, "AWS_SHARED_CREDENTIALS_FILE": os.path.relpath(place.root / "c")})
+    monkeypatch.chdir(place.root)
+    mounted = serves({**bare, "AWS_SHARED_CREDENTIALS_FILE": "c"})
     mounted.winnow("upgrade", mounted.path)
     mounted.pid = mounted.status()["pid"]
     assert mounted.refresh()["files"] == 1

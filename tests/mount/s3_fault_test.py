@@ -223,6 +223,7 @@ def test_a_body_that_trickles_in_is_given_up(origin, mount_s3):
     readers = Readers(mounted, contents).join()
     assert set(readers.errors) == {errno.EIO} and readers.slowest < BOUND * SLOWDOWN
     assert any(line["fault"] == "trickle" for line in origin.log())
+    wait_until(lambda: origin.counts()["being_served"] == 0, "nobody goes on fetching", 4)
     origin.clear()
     assert not Readers(mounted, contents).join().errors
 
