@@ -60,7 +60,7 @@ bool CredentialChain::replace(const std::shared_ptr<const Credentials>& old) {
   }
   try {
     return !(*get() == *old);
-  } catch (const StartupError&) {  // nobody has any for the moment: a file being written, an endpoint that is down
+  } catch (const StartupError&) {  // none for the moment: a file being written, an endpoint that is down
     return true;
   }
 }

@@ -19,8 +19,8 @@ class FolderGroup {
   const std::string& parent() const { return parent_; }
   std::string start_after() const;
 
-  // Leaves in the page what lies in these folders. What lies directly in the parent was listed with it. True if
-  // the page reaches the end of the group.
+  // Leaves in the page what lies in these folders. What lies directly in the parent was listed with it. True
+  // if the page reaches the end of the group.
   bool take(ListPage& page);
 
   // The second half of what no page has reached yet, for somebody else; nullopt if there is nothing left.

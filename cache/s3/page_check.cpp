@@ -36,7 +36,8 @@ std::string PageCheck::take(ListPage& page) {
     return "the store does not list names in the order of their bytes";
   // Names only ascend, so a page that brought one does not come again.
   if (!page.objects.empty() || !page.prefixes.empty()) tokens_.clear();
-  if (page.next && !tokens_.insert(*page.next).second) return "the store gives the same pages again and again";
+  if (page.next && !tokens_.insert(*page.next).second)
+    return "the store gives the same pages again and again";
   return {};
 }
 

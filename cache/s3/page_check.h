@@ -15,7 +15,8 @@ class PageCheck {
   PageCheck(std::string prefix, const std::string& start_after)
       : prefix_(std::move(prefix)), last_key_(start_after), last_folder_(start_after) {}
 
-  // Empty if the next page is in order; names that came twice are then taken out. Else what is wrong, in words.
+  // Empty if the next page is in order; names that came twice are then taken out. Else what is wrong, in
+  // words.
   std::string take(ListPage& page);
 
  private:

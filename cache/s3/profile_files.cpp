@@ -29,12 +29,12 @@ std::string read_text(const std::string& path) {
 // Services of the system have no HOME.
 std::string home() {
   const std::string told = environment("HOME");
+  if (!told.empty()) return told;
   passwd entry{};
   passwd* found = nullptr;
   std::array<char, 4096> text;
-  if (!told.empty() || getpwuid_r(geteuid(), &entry, text.data(), text.size(), &found) != 0 || found == nullptr)
-    return told;
-  return entry.pw_dir;
+  getpwuid_r(geteuid(), &entry, text.data(), text.size(), &found);
+  return found == nullptr ? "" : found->pw_dir;
 }
 
 std::string place_of(const char* variable, const char* name) {

@@ -25,8 +25,8 @@ struct S3Location {
 bool is_s3_url(const std::string& source);
 S3Location parse_s3_url(const std::string& url);  // throws StartupError
 
-// Fills what was not given from the environment and the profile, and checks the rest; paths in the environment
-// become absolute. Throws StartupError.
+// Fills what was not given from the environment and the profile, and checks the rest; paths in the
+// environment become absolute. Throws StartupError.
 void resolve(S3Options& options);
 
 // Makes the paths absolute that variables of the environment have for credentials: they are read again after

@@ -10,14 +10,7 @@ from processes import Server, run, wait_until
 from s3_foreign_test import answers, free_port
 from s3_origin import Origin
 from s3_services import Tunnel, metadata
-from trees import some_bytes
-
-
-def fill(origin, count=12):
-    contents = {f"d{i % 3}/f{i:03d}": some_bytes(100 + i * 997, seed=i) for i in range(count)}
-    for key, content in contents.items():
-        origin.put(key, content)
-    return contents
+from s3_test import fill
 
 
 def assert_reads(mounted, contents):

@@ -31,8 +31,8 @@ TEST(FolderGroup, BeginsJustBeforeTheFirstFolder) {
 
 TEST(FolderGroup, KeepsItsOwnKeys) {
   FolderGroup group("p/", {"p/d.x/", "p/d/", "p/e/"});
-  const Taken taken = take(group, {"p/d.x", "p/d.x-/1", "p/d.x/", "p/d.x/1", "p/d/1/2", "p/d0", "p/e", "p/e/1",
-                                   "p/e0", "p/e0/1"});
+  const Taken taken = take(group, {"p/d.x", "p/d.x-/1", "p/d.x/", "p/d.x/1", "p/d/1/2", "p/d0", "p/e",
+                                   "p/e/1", "p/e0", "p/e0/1"});
   EXPECT_EQ(taken.keys, (Names{"p/d.x/", "p/d.x/1", "p/d/1/2", "p/e/1"}));
   EXPECT_TRUE(taken.ended);
   EXPECT_TRUE(group.unseen().empty());

@@ -22,7 +22,8 @@ std::string said_of(std::vector<ListPage> pages, const std::string& start_after 
 }
 
 TEST(PageCheck, AcceptsWhatIsInOrder) {
-  EXPECT_EQ(said_of({page({"p/", "p/a", "p/a-b"}, {"p/a.b/", "p/a/"}, "1"), page({}, {}, "2"), page({"p/b"})}), "");
+  const ListPage first = page({"p/", "p/a", "p/a-b"}, {"p/a.b/", "p/a/"}, "1");
+  EXPECT_EQ(said_of({first, page({}, {}, "2"), page({"p/b"})}), "");
   EXPECT_EQ(said_of({page({"p/\x7f", "p/\xc3\xbc", "p/\xff"})}), "") << "bytes are not signed";
 }
 

@@ -123,7 +123,8 @@ TEST_F(S3OptionsTest, WithoutHomeTheFilesAreThoseOfWhoRunsThis) {
   for (const char* name : {"HOME", "AWS_SHARED_CREDENTIALS_FILE"}) unsetenv(name);
   const std::string said = sentence([] { load_profile("nobody-has-this", true); });
   setenv("HOME", home.c_str(), 1);
-  EXPECT_NE(said.find(std::string(getpwuid(geteuid())->pw_dir) + "/.aws/credentials"), std::string::npos) << said;
+  const std::string expected = std::string(getpwuid(geteuid())->pw_dir) + "/.aws/credentials";
+  EXPECT_NE(said.find(expected), std::string::npos) << said;
 }
 
 TEST_F(S3OptionsTest, TheCredentialsFileWinsOverTheConfigFile) {

@@ -17,10 +17,9 @@ enum class Fault { kNone, kFail, kReset, kStall, kTruncate, kCorrupt, kTrickle }
 class Faults {
  public:
   // {"latency_ms": 10, "bandwidth": 100000000, "concurrency": 32,
-  //  "fail": {"next": 5} or {"every": 3}, with "status" (403: permission denied; 301: the bucket is in "region")
-  //  and "on" ("get", "list", ... or "any", the default);
-  //  the same for "reset", "stall", "truncate", "corrupt", "trickle" (some bytes a second); null takes a fault
-  //  away}
+  //  "fail": {"next": 5} or {"every": 3}, with "status" (403: permission denied; 301: it is in "region") and
+  //  "on" ("get", "list", ... or "any", the default); the same for "reset", "stall", "truncate", "corrupt"
+  //  and "trickle" (some bytes a second); null takes a fault away}
   // Throws std::exception for anything else.
   void set(const nlohmann::json& wishes);
   void clear() { *this = Faults(); }
