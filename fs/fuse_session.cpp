@@ -8,6 +8,7 @@
 #include <cstring>
 #include <memory>
 
+#include "fs/reader_errno.h"
 #include "fs/test_hooks.h"
 
 namespace winnow {
@@ -128,7 +129,7 @@ void on_read(fuse_req_t req, fuse_ino_t node, std::size_t size, off_t offset, fu
       const auto span = bytes.value().span();
       fuse_reply_buf(req, reinterpret_cast<const char*>(span.data()), span.size());
     } else {
-      fuse_reply_err(req, bytes.error().value());
+      fuse_reply_err(req, reader_errno(bytes.error()));
     }
   });
 }

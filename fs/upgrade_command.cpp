@@ -79,6 +79,7 @@ std::string first_words(int from_worker) {
 // Whatever this version cannot read, it must not take over.
 void check_can_serve(const MountOptions& options) {
   const Catalogue readable(options.state_dir + "/catalogue");
+  s3::make_paths_absolute();
   make_reachable_source(options);  // also with this process's credentials, which the new version inherits
 }
 

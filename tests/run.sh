@@ -11,7 +11,7 @@ case "${1:-}" in
   *) echo "usage: bash tests/run.sh [--quick]" >&2; exit 2 ;;
 esac
 install_missing "${WINNOW_BUILD_PACKAGES[@]}" libgtest-dev libbenchmark-dev python3-pytest python3-pytest-timeout \
-  python3-torchvision libopenblas0-pthread attr rsync util-linux procps psmisc strace zstd rclone s3fs \
+  python3-torchvision libopenblas0-pthread attr rsync util-linux procps psmisc strace zstd rclone s3fs nghttp2-proxy \
   curl openssl python3-venv clang libclang-rt-14-dev
 
 # build PRESET TARGET...

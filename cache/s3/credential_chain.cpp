@@ -53,9 +53,27 @@ std::shared_ptr<const Credentials> CredentialChain::get() {
   }
 }
 
-void CredentialChain::refused(const std::shared_ptr<const Credentials>& old) {
+bool CredentialChain::replace(const std::shared_ptr<const Credentials>& old) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (current_ == old) current_.reset();
+  }
+  try {
+    return !(*get() == *old);
+  } catch (const StartupError&) {  // none for the moment: a file being written, an endpoint that is down
+    return true;
+  }
+}
+
+bool CredentialChain::replace_once(const std::shared_ptr<const Credentials>& old) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (undoubted_ == old) return false;
+  }
+  const bool replaced = replace(old);
   const std::lock_guard lock(mutex_);
-  if (current_ == old) current_.reset();
+  undoubted_ = current_;
+  return replaced;
 }
 
 Credentials find_credentials(HttpClient& http, HttpClient& direct, const std::string& profile,

@@ -24,8 +24,11 @@ class CredentialChain {
 
   // Throws StartupError if there are none.
   std::shared_ptr<const Credentials> get();
-  // The store refused these: look for others at the next get().
-  void refused(const std::shared_ptr<const Credentials>& old);
+  // The store refused these: looks for others. True if another try may help.
+  bool replace(const std::shared_ptr<const Credentials>& old);
+  // The same where the store did not say why, and may mean the request: what was found for such an answer is
+  // not looked for again when it gets the same.
+  bool replace_once(const std::shared_ptr<const Credentials>& old);
 
  private:
   const Find find_;
@@ -35,7 +38,8 @@ class CredentialChain {
   std::shared_ptr<const Credentials> current_;
   bool looking_ = false;
   std::time_t next_try_ = 0;  // after a renewal that failed
-  std::exception_ptr failure_;  // of the last look, if it failed
+  std::exception_ptr failure_;                  // of the last look, if it failed
+  std::shared_ptr<const Credentials> undoubted_;  // what replace_once() found last
 };
 
 // The order: a profile given alone; else environment, web identity, AWS_PROFILE or the default profile, container,

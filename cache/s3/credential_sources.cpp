@@ -26,6 +26,13 @@ std::string first_line(const std::string& path) {
   return line;
 }
 
+// An address from the environment. It is shown in errors.
+std::string address(const char* name) {
+  std::string given = environment(name);
+  refuse_user_part(name, given);
+  return given;
+}
+
 [[noreturn]] void fail(const std::string& where, const HttpClient::Outcome& outcome,
                        const std::string& advice) {
   const std::string what =
@@ -64,7 +71,7 @@ Credentials assume_role(HttpClient& http, const WebIdentity& identity, const std
   if (token.empty())
     throw StartupError("the web identity token file " + identity.token_file +
                        " cannot be read or is empty; check AWS_WEB_IDENTITY_TOKEN_FILE");
-  const std::string given = environment("AWS_ENDPOINT_URL_STS");
+  const std::string given = address("AWS_ENDPOINT_URL_STS");
   const std::string endpoint = given.empty() ? "https://sts." + region + aws_domain(region) : given;
   HttpRequest request;
   request.method = "POST";
@@ -113,10 +120,13 @@ std::optional<Credentials> from_profile(HttpClient& http, const std::string& nam
                     .secret_key = profile["aws_secret_access_key"],
                     .session_token = profile["aws_session_token"]};
   if (!found.access_key.empty() && !found.secret_key.empty()) return found;
-  if (!profile["web_identity_token_file"].empty() && !profile["role_arn"].empty())
-    return assume_role(
-        http, {profile["web_identity_token_file"], profile["role_arn"], profile["role_session_name"]},
-        region);
+  const std::string& token_file = profile["web_identity_token_file"];
+  if (!token_file.empty() && !profile["role_arn"].empty()) {
+    if (token_file[0] != '/')  // it would be looked for elsewhere once the mount is in the background
+      throw StartupError("the profile '" + name + "' names its web_identity_token_file as " + token_file +
+                         "; write the whole path");
+    return assume_role(http, {token_file, profile["role_arn"], profile["role_session_name"]}, region);
+  }
   for (const char* other : {"credential_process", "sso_session", "sso_start_url", "source_profile", "credential_source"}) {
     if (!profile[other].empty())
       throw StartupError(
@@ -137,10 +147,10 @@ std::optional<Credentials> from_web_identity(HttpClient& http, const std::string
 }
 
 std::optional<Credentials> from_container(HttpClient& direct) {
-  const std::string relative = environment("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
-  std::string url = environment("AWS_CONTAINER_CREDENTIALS_FULL_URI");
+  const std::string relative = address("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI");
+  std::string url = address("AWS_CONTAINER_CREDENTIALS_FULL_URI");
   if (!relative.empty()) {
-    const std::string host = environment("WINNOW_CONTAINER_CREDENTIALS_HOST");
+    const std::string host = address("WINNOW_CONTAINER_CREDENTIALS_HOST");
     url = (host.empty() ? "http://169.254.170.2" : host) + relative;
   }
   if (url.empty()) return std::nullopt;
@@ -161,7 +171,7 @@ std::optional<Credentials> from_container(HttpClient& direct) {
 
 std::optional<Credentials> from_instance(HttpClient& direct) {
   if (environment("AWS_EC2_METADATA_DISABLED") == "true") return std::nullopt;
-  const std::string given = environment("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+  const std::string given = address("AWS_EC2_METADATA_SERVICE_ENDPOINT");
   std::string base = given.empty() ? "http://169.254.169.254" : given;
   while (base.ends_with('/')) base.pop_back();
   HttpRequest ask;

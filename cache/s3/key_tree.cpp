@@ -107,6 +107,9 @@ FileStat folder_stat(std::int64_t modified) {
 Listing make_tree(std::vector<ListedObject> objects, const std::string& prefix) {
   std::sort(objects.begin(), objects.end(),
             [](const ListedObject& a, const ListedObject& b) { return a.key < b.key; });
+  objects.erase(std::unique(objects.begin(), objects.end(),
+                            [](const ListedObject& a, const ListedObject& b) { return a.key == b.key; }),
+                objects.end());  // listed twice, while it was being written
   TreeBuilder tree;
   // Folders first: whether an object's name is also a folder's is known only after the last key.
   for (ListedObject& object : objects) {

@@ -1,5 +1,9 @@
 #include "cache/s3/profile_files.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -22,9 +26,20 @@ std::string read_text(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// Services of the system have no HOME.
+std::string home() {
+  const std::string told = environment("HOME");
+  if (!told.empty()) return told;
+  passwd entry{};
+  passwd* found = nullptr;
+  std::array<char, 4096> text;
+  getpwuid_r(geteuid(), &entry, text.data(), text.size(), &found);
+  return found == nullptr ? "" : found->pw_dir;
+}
+
 std::string place_of(const char* variable, const char* name) {
   const std::string given = environment(variable);
-  return given.empty() ? environment("HOME") + "/.aws/" + name : given;
+  return given.empty() ? home() + "/.aws/" + name : given;
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ using Profile = std::map<std::string, std::string>;
 std::map<std::string, Profile> parse_ini(const std::string& text);
 
 // What both files say of a profile; the credentials file wins. Places from AWS_SHARED_CREDENTIALS_FILE and
-// AWS_CONFIG_FILE, else ~/.aws. Throws StartupError if `name` was asked for by somebody and neither has it.
+// AWS_CONFIG_FILE, else ~/.aws (of HOME, or of who runs this). Throws StartupError if `name` was asked for by
+// somebody and neither has it.
 Profile load_profile(const std::string& name, bool must_exist);
 
 // A variable of the environment, or "".

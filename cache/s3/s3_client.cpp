@@ -114,28 +114,24 @@ Failure S3Client::send(const std::string& method, const std::string& key, Fields
       .text = document.code.empty() ? "status " + std::to_string(response.status) : document.code};
   // The answer to a HEAD has no body to say why.
   const bool mute = method == "HEAD" && (response.status == 400 || response.status == 403);
-  if (credentials &&
-      (names_old_credentials(failure.s3_code) || (mute && !credentials->session_token.empty()))) {
-    credentials_.refused(credentials);
-    if (!credentials->session_token.empty() || have_changed(*credentials)) failure.code = EAGAIN;
+  if (credentials && names_old_credentials(failure.s3_code)) {
+    // Keys that never expire may be replaced all the same; a token will be.
+    if (credentials_.replace(credentials) || !credentials->session_token.empty()) failure.code = EAGAIN;
+  } else if (mute && credentials && !credentials->session_token.empty()) {
+    if (credentials_.replace_once(credentials)) failure.code = EAGAIN;
   }
   return failure;
-}
-
-// Keys that never expire may be replaced all the same.
-bool S3Client::have_changed(const Credentials& old) {
-  try {
-    return credentials_.get()->access_key != old.access_key || credentials_.get()->secret_key != old.secret_key;
-  } catch (const StartupError&) {
-    return false;
-  }
 }
 
 Failure S3Client::list(const ListQuery& query, ListPage& page) {
   Fields fields = {{"list-type", "2"}, {"encoding-type", "url"}};
   if (!query.prefix.empty()) fields.emplace_back("prefix", query.prefix);
   if (query.by_folder) fields.emplace_back("delimiter", "/");
-  if (!query.token.empty()) fields.emplace_back("continuation-token", query.token);
+  if (!query.token.empty()) {
+    fields.emplace_back("continuation-token", query.token);
+  } else if (!query.start_after.empty()) {
+    fields.emplace_back("start-after", query.start_after);
+  }
   if (query.max_keys > 0) fields.emplace_back("max-keys", std::to_string(query.max_keys));
   HttpResponse response;
   HttpRequest request;

@@ -40,6 +40,7 @@ class S3Client {
   struct ListQuery {
     std::string prefix;
     bool by_folder = false;  // with the delimiter '/'
+    std::string start_after;  // names behind this one; where there is no token
     std::string token;
     int max_keys = 0;  // 0: the store's most
     const std::atomic<bool>* cancelled = nullptr;
@@ -56,7 +57,6 @@ class S3Client {
  private:
   Failure send(const std::string& method, const std::string& key, Fields query, Fields headers,
                HttpRequest request, HttpResponse& response);
-  bool have_changed(const Credentials& old);
 
   const S3Options options_;
   const Address address_;

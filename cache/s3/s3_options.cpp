@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdlib>
+#include <filesystem>
 
 #include "cache/result.h"
 #include "cache/s3/encoding.h"
@@ -27,9 +29,7 @@ void check_endpoint(std::string& endpoint) {
   while (endpoint.ends_with('/')) endpoint.pop_back();
   const auto host = endpoint.find("://") + 3;
   const bool http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
-  if (endpoint.find('@') != std::string::npos)
-    throw StartupError(
-        "--s3-endpoint must not hold a user or password; give credentials in the environment or a file");
+  refuse_user_part("--s3-endpoint", endpoint);
   if (!http || host == endpoint.size() || endpoint.find_first_of("/?# ", host) != std::string::npos)
     throw StartupError("--s3-endpoint " + endpoint +
                        " is not an address; write http(s)://HOST or http(s)://HOST:PORT");
@@ -61,7 +61,16 @@ S3Location parse_s3_url(const std::string& url) {
   return location;
 }
 
+void make_paths_absolute() {
+  for (const char* name : {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+                           "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"}) {
+    const std::string path = environment(name);
+    if (!path.empty()) setenv(name, std::filesystem::absolute(path).c_str(), 1);
+  }
+}
+
 void resolve(S3Options& options) {
+  make_paths_absolute();
   const std::string named = first_of({options.profile, environment("AWS_PROFILE")});
   const Profile profile = load_profile(first_of({named, "default"}), !named.empty() && !options.anonymous);
   const auto told = [&](const char* key) {
@@ -79,6 +88,12 @@ void resolve(S3Options& options) {
   if (!options.ca_file.empty() && access(options.ca_file.c_str(), R_OK) != 0)
     throw StartupError("--ca-file " + options.ca_file + ": " + errno_text(errno) +
                        "; name a readable file of certificates in PEM");
+}
+
+void refuse_user_part(const std::string& option, const std::string& address) {
+  if (address.find('@') != std::string::npos)
+    throw StartupError(option +
+                       " must not hold a user or password; give credentials in the environment or a file");
 }
 
 std::string aws_domain(const std::string& region) {

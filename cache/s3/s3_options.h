@@ -25,8 +25,13 @@ struct S3Location {
 bool is_s3_url(const std::string& source);
 S3Location parse_s3_url(const std::string& url);  // throws StartupError
 
-// Fills what was not given from the environment and the profile, and checks the rest. Throws StartupError.
+// Fills what was not given from the environment and the profile, and checks the rest; paths in the
+// environment become absolute. Throws StartupError.
 void resolve(S3Options& options);
+
+// Makes the paths absolute that variables of the environment have for credentials: they are read again after
+// the working directory was left, by this process and those that inherit from it. Before there are threads.
+void make_paths_absolute();
 
 // Where requests for a bucket go.
 struct Address {
@@ -34,6 +39,8 @@ struct Address {
   std::string host;             // as the Host header has it
   std::string path;             // "/" or "/bucket/", encoded
 };
+// Throws StartupError if an address that errors would show holds a user or password.
+void refuse_user_part(const std::string& option, const std::string& address);
 std::string aws_domain(const std::string& region);  // ".amazonaws.com", or China's
 Address address_of(const S3Options& options, const S3Location& location);
 

@@ -8,13 +8,16 @@
 #include <thread>
 
 #include "cache/back_off.h"
+#include "cache/s3/folder_group.h"
+#include "cache/s3/page_check.h"
 
 namespace winnow::s3 {
 
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::size_t kEnoughFolders = 64;
+constexpr std::size_t kEnoughFolders = 64;  // to share out: no need to look into them for more
+constexpr std::size_t kManyFolders = 256;   // so many that a request for each would take long
 constexpr std::chrono::milliseconds kLook{50};  // how often a pause looks whether it was cancelled
 
 bool sleep_unless_cancelled(std::chrono::milliseconds length, const std::atomic<bool>* cancelled) {
@@ -31,7 +34,7 @@ class Scanner {
   Scanner(const S3Scan& scan, ScanProgress& progress) : scan_(scan), progress_(progress) {}
 
   Result<std::vector<ListedObject>> run() {
-    pending_.push_back(scan_.prefix);
+    pending_.push_back({.prefix = scan_.prefix});
     std::vector<std::jthread> threads;
     for (unsigned i = 0; i < scan_.threads; ++i) threads.emplace_back([this] { work(); });
     threads.clear();
@@ -45,10 +48,11 @@ class Scanner {
   struct Task {
     std::string prefix;
     bool by_folder = false;
+    std::optional<FolderGroup> group;  // of `prefix`; nullopt: all that is below it
   };
 
   void work() {
-    while (const auto task = next()) {
+    while (auto task = next()) {
       Failure failure = list_all(*task);
       const std::lock_guard lock(mutex_);
       if (failure.code != 0 && failure_.code == 0) failure_ = std::move(failure);
@@ -61,47 +65,67 @@ class Scanner {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !pending_.empty() || busy_ == 0 || is_over(); });
     if (pending_.empty() || is_over()) return std::nullopt;
-    Task task{std::move(pending_.front()), found_folders_ < kEnoughFolders};
+    Task task = std::move(pending_.front());
     pending_.pop_front();
+    task.by_folder = !task.group && found_folders_ < kEnoughFolders;
     ++busy_;
     return task;
   }
 
   bool is_over() const { return failure_.code != 0 || progress_.cancelled; }  // with mutex_ held
 
-  Failure list_all(const Task& task) {
+  Failure list_all(Task& task) {
     S3Client::ListQuery query{
         .prefix = task.prefix, .by_folder = task.by_folder, .cancelled = &progress_.cancelled};
+    if (task.group) query.start_after = task.group->start_after();
+    PageCheck check(query.prefix, query.start_after);
     while (!progress_.cancelled) {
       ListPage page;
       if (Failure failure = list_patiently(scan_.client, query, scan_.timeout, page); failure.code != 0)
         return failure;
-      for (const ListedObject& object : page.objects)
-        if (!object.key.starts_with(task.prefix))
-          return {.code = EPROTO, .text = "keys that were not asked for"};
+      if (std::string wrong = check.take(page); !wrong.empty())
+        return {.code = EPROTO, .text = std::move(wrong)};
       const std::optional<std::string> token = page.next;
-      take(std::move(page));
-      if (!token) return {};
-      if (*token == query.token) return {.code = EPROTO, .text = "the same page again and again"};
+      const bool ended = (task.group && task.group->take(page)) || !token;
+      take(task, std::move(page), ended);
+      if (ended) return {};
       query.token = *token;
     }
     return {.code = ECANCELED};
   }
 
-  void take(ListPage page) {
+  void take(Task& task, ListPage page, bool ended) {
     const std::lock_guard lock(mutex_);
     progress_.entries.fetch_add(page.objects.size(), std::memory_order_relaxed);
-    found_folders_ += page.prefixes.size();
     std::move(page.objects.begin(), page.objects.end(), std::back_inserter(objects_));
-    std::move(page.prefixes.begin(), page.prefixes.end(), std::back_inserter(pending_));
+    found_folders_ += page.prefixes.size();
+    if (found_folders_ <= kManyFolders) {
+      add_each(page.prefixes);
+    } else if (!page.prefixes.empty()) {
+      add(FolderGroup(task.prefix, {std::make_move_iterator(page.prefixes.begin()),
+                                    std::make_move_iterator(page.prefixes.end())}));
+    }
+    if (task.group && ended) add_each(task.group->unseen());
+    if (task.group && !ended && pending_.empty() && busy_ < scan_.threads)
+      if (auto half = task.group->give_half()) add(std::move(*half));  // somebody has nothing to do
     changed_.notify_all();
+  }
+
+  // With mutex_ held.
+  template <typename Prefixes>
+  void add_each(const Prefixes& prefixes) {
+    for (const std::string& prefix : prefixes) pending_.push_back({.prefix = prefix});
+  }
+  void add(FolderGroup group) {
+    const std::string prefix = group.parent();
+    pending_.push_back({.prefix = prefix, .group = std::move(group)});
   }
 
   const S3Scan& scan_;
   ScanProgress& progress_;
   std::mutex mutex_;  // guards all below; never held over a request
   std::condition_variable changed_;
-  std::deque<std::string> pending_;
+  std::deque<Task> pending_;
   std::vector<ListedObject> objects_;
   std::size_t found_folders_ = 0;
   std::size_t busy_ = 0;

@@ -1,6 +1,7 @@
 // Lists a bucket with several threads: folder by folder until there are enough of them to share out, then
-// each with all that is below it. A page that fails in passing is asked for again until the source's time
-// limit.
+// each with all that is below it, and where there are many, neighbours together. Whoever has a group with
+// more to come gives half of it to a thread without work. A page that fails in passing is asked for again
+// until the source's time limit; one that breaks S3's promises fails the scan.
 #pragma once
 
 #include "cache/result.h"

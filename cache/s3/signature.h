@@ -14,6 +14,8 @@ struct Credentials {
   std::string secret_key;
   std::string session_token;   // empty: none
   std::time_t expires_at = 0;  // 0: never
+
+  bool operator==(const Credentials&) const = default;
 };
 
 using Fields = std::vector<std::pair<std::string, std::string>>;

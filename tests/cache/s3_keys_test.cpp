@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <set>
+
 #include "tests/cache/answer.h"
 #include "tests/cache/s3_storage.h"
 
@@ -71,6 +73,17 @@ TEST(S3Keys, FoldersAreToldApartByTheDelimiter) {
   ASSERT_EQ(client.list({.prefix = bucket.prefix(), .by_folder = true}, page).code, 0);
   ASSERT_EQ(page.objects.size(), 1u);
   EXPECT_EQ(page.prefixes, (std::vector<std::string>{bucket.prefix() + "a/", bucket.prefix() + "b/"}));
+}
+
+TEST(S3Keys, ManyFoldersAreListedInGroups) {
+  S3Bucket bucket;
+  std::set<std::string> expected = {"f1.x/y", "f1/y", "f1-z", "f1.z", "f1/"};
+  for (int i = 0; i < 300; ++i) expected.insert("f" + std::to_string(i) + "/x");
+  for (const std::string& key : expected) bucket.put(key, "");
+  expected.erase("f1/");  // a folder
+  const auto found = paths_of(bucket.source());
+  for (const auto& [path, stat] : found) EXPECT_TRUE(expected.erase(path)) << path;
+  EXPECT_TRUE(expected.empty()) << *expected.begin();
 }
 
 TEST(S3Keys, ABucketThatIsNotThereIsTold) {

@@ -50,7 +50,20 @@ class OriginProcess {
   }
   std::string endpoint() const { return "http://127.0.0.1:" + std::to_string(port_); }
 
+  // A command of the control port (see tests/support/origin/server.h), and its answer.
+  std::string control(const std::string& method, const std::string& path, const std::string& body = "") {
+    s3::HttpRequest request;
+    request.method = method;
+    request.url = "http://127.0.0.1:" + std::to_string(control_port_) + path;
+    request.body = body;
+    const auto outcome = http_.perform(request);
+    if (!outcome || outcome.response.status != 200)
+      throw std::runtime_error(method + " " + path + ": " + outcome.error.text + outcome.response.body);
+    return outcome.response.body;
+  }
+
  private:
+  s3::HttpClient http_{{.use_proxy = false}};
   pid_t pid_ = -1;
   int port_ = 0;
   int control_port_ = 0;

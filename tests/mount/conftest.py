@@ -9,7 +9,8 @@ import pytest
 
 from mounts import Mount, SlowSource
 from processes import force_unmount, watchdog
-from s3_origin import Origin
+from s3_origin import Origin, without_settings
+from s3_services import Service
 from settings import SUPPORT, WINNOW
 from survival import make_data
 from trees import unpack_flowers
@@ -125,6 +126,26 @@ def mount_s3(place, mount):
                      environment=environment or origin.environment(place))
 
     return start
+
+
+@pytest.fixture
+def service():
+    """service(answer): a Service."""
+    started = []
+
+    def start(answer):
+        started.append(Service(answer))
+        return started[-1]
+
+    yield start
+    for one in started:
+        one.close()
+
+
+@pytest.fixture
+def bare(place):
+    """An environment without any credentials, and nobody to ask for some."""
+    return {**without_settings(place.environment), "AWS_EC2_METADATA_DISABLED": "true"}
 
 
 @pytest.fixture

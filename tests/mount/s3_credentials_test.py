@@ -1,83 +1,15 @@
 """Every place credentials can come from, each served on loopback; renewal before they expire; and who goes first."""
-import datetime
-import json
+import itertools
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from failure_test import Attempt
 from processes import wait_until
-from s3_origin import ACCESS_KEY, SECRET_KEY, without_settings
-
-
-class Service:
-    """An HTTP server whose answers a test decides: answer(method, path, headers, body) gives (status, text)."""
-
-    def __init__(self, answer):
-        self.requests = []
-        service = self
-
-        class Handler(BaseHTTPRequestHandler):
-            def serve(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()
-                service.requests.append((self.command, self.path, dict(self.headers), body))
-                status, text = answer(self.command, self.path, self.headers, body)
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(text)))
-                self.end_headers()
-                self.wfile.write(text.encode())
-
-            do_GET = do_PUT = do_POST = serve
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def close(self):
-        self.server.shutdown()
-        self.server.server_close()
-
-
-@pytest.fixture
-def service():
-    started = []
-
-    def start(answer):
-        started.append(Service(answer))
-        return started[-1]
-
-    yield start
-    for one in started:
-        one.close()
-
-
-@pytest.fixture
-def bare(place):
-    """An environment without any credentials, and nobody to ask for some."""
-    return {**without_settings(place.environment), "AWS_EC2_METADATA_DISABLED": "true"}
-
-
-def stamp(seconds):
-    then = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(seconds=seconds)
-    return then.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def metadata(token="", life=3600):
-    return json.dumps({"Code": "Success", "AccessKeyId": ACCESS_KEY, "SecretAccessKey": SECRET_KEY, "Token": token,
-                       "Expiration": stamp(life)})
-
-
-def sts(token, life=3600):
-    return f"""<AssumeRoleWithWebIdentityResponse xmlns="https://sts.amazonaws.com/doc/2011-06-15/">
-      <AssumeRoleWithWebIdentityResult><Credentials><SessionToken>{token}</SessionToken>
-      <SecretAccessKey>{SECRET_KEY}</SecretAccessKey><Expiration>{stamp(life)}</Expiration>
-      <AccessKeyId>{ACCESS_KEY}</AccessKeyId></Credentials></AssumeRoleWithWebIdentityResult>
-      </AssumeRoleWithWebIdentityResponse>"""
+from s3_origin import ACCESS_KEY, SECRET_KEY
+from s3_services import instance, metadata, sts
+from settings import SLOWDOWN
 
 
 @pytest.fixture
@@ -180,19 +112,41 @@ def test_the_container_endpoint_by_a_relative_address_and_a_token_file(serves, b
             "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE": str(place.root / "t")})
 
 
-def instance(token="", life=3600):
-    """Instance metadata, version 2: nothing without the token that a PUT gives."""
+PLACES = ["environment", "web identity", "profile", "container", "instance"]
 
-    def answer(method, path, headers, _):
-        if (method, path) == ("PUT", "/latest/api/token"):
-            return (200, "imds") if headers["X-aws-ec2-metadata-token-ttl-seconds"] else (400, "")
-        if headers["X-aws-ec2-metadata-token"] != "imds":
-            return 401, ""
-        if path == "/latest/meta-data/iam/security-credentials/":
-            return 200, "the-role\n"
-        return (200, metadata(token, life)) if path.endswith("/the-role") else (404, "")
 
-    return answer
+@pytest.mark.parametrize("first", PLACES)
+def test_the_first_place_that_has_any_wins(serves, bare, place, origin, service, first):
+    """All places from `first` on are set up, each with a token of its own; the store takes only that of the first."""
+    issuers = {"web identity": service(lambda *_: (200, sts("web identity"))),
+               "container": service(lambda *_: (200, metadata("container"))),
+               "instance": service(instance("instance"))}
+    (place.root / "c").write_text(f"[default]\n{KEYS}aws_session_token=profile\n")
+    settings = {
+        "environment": {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY,
+                        "AWS_SESSION_TOKEN": "environment"},
+        "web identity": web_identity(place, issuers["web identity"].url),
+        "profile": {"AWS_SHARED_CREDENTIALS_FILE": str(place.root / "c")},
+        "container": {"AWS_CONTAINER_CREDENTIALS_FULL_URI": issuers["container"].url},
+        "instance": {"AWS_EC2_METADATA_SERVICE_ENDPOINT": issuers["instance"].url, "AWS_EC2_METADATA_DISABLED": "false"},
+    }
+    origin.account(session_token=first)
+    environment = dict(bare)
+    for name in PLACES[PLACES.index(first):]:
+        environment.update(settings[name])
+    serves(environment)
+    asked = [name for name, issuer in issuers.items() if issuer.requests]
+    assert asked == [name for name in issuers if name == first], "the places behind it are not asked"
+
+
+def test_paths_may_be_relative(serves, bare, place, monkeypatch):
+    """The worker has left the working directory by then, and so has that of a new version."""
+    (place.root / "c").write_text(f"[default]\n{KEYS}")
+    monkeypatch.chdir(place.root)
+    mounted = serves({**bare, "AWS_SHARED_CREDENTIALS_FILE": "c"})
+    mounted.winnow("upgrade", mounted.path)
+    mounted.pid = mounted.status()["pid"]
+    assert mounted.refresh()["files"] == 1
 
 
 def test_the_instance_metadata(serves, bare, origin, service):
@@ -241,6 +195,36 @@ def test_credentials_the_store_no_longer_takes_are_replaced(bare, origin, mount_
     wait_until(lambda: (mounted / "b").exists(), "it goes on")
 
 
+def test_keys_that_were_replaced_are_looked_up_again(bare, origin, mount_s3, place):
+    """Without a token, so that nothing about them says that they will."""
+    file = place.root / "c"
+    file.write_text(f"[default]\n{KEYS}")
+    for name in ("a", "b"):
+        origin.put(name, name.encode())
+    mounted = mount_s3(origin, environment={**bare, "AWS_SHARED_CREDENTIALS_FILE": str(file)})
+    assert (mounted / "a").read_bytes() == b"a"
+    file.write_text("[default]\n" + profile(aws_access_key_id="AKIDNEW", aws_secret_access_key="new"))
+    origin.account(access_key="AKIDNEW", secret_key="new")
+    assert (mounted / "b").read_bytes() == b"b"
+
+
+def test_a_refusal_without_words_is_not_answered_with_new_credentials_for_ever(bare, origin, mount_s3, service):
+    """The answer to a HEAD cannot say why it is 403: new credentials are asked for once, then it is what it is."""
+    numbers = itertools.count()
+    issuer = service(lambda *_: (200, metadata(f"token-{next(numbers)}")))
+    origin.put("file", b"old")
+    origin.account(any_token=True)
+    mounted = mount_s3(origin, environment={**bare, "AWS_CONTAINER_CREDENTIALS_FULL_URI": issuer.url})
+    asked = len(issuer.requests)
+    origin.put("file", b"new")
+    origin.faults(fail={"every": 1, "status": 403, "on": "head"})
+    began = time.monotonic()
+    with pytest.raises(PermissionError):
+        (mounted / "file").read_bytes()
+    assert time.monotonic() - began < 3 * SLOWDOWN
+    assert 1 <= len(issuer.requests) - asked <= 2
+
+
 class TestRefusals:
     @pytest.fixture
     def refuses(self, place, origin, bare):
@@ -266,6 +250,21 @@ class TestRefusals:
 
     def test_a_container_endpoint_that_is_away(self, refuses):
         refuses("AWS_CONTAINER_CREDENTIALS", AWS_CONTAINER_CREDENTIALS_FULL_URI="http://127.0.0.1:1/")
+
+    @pytest.mark.parametrize("name", ["AWS_ENDPOINT_URL_STS", "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+                                      "WINNOW_CONTAINER_CREDENTIALS_HOST", "AWS_EC2_METADATA_SERVICE_ENDPOINT"])
+    def test_an_address_with_a_password(self, refuses, place, name):
+        settings = {"AWS_EC2_METADATA_DISABLED": "false"}
+        if name == "AWS_ENDPOINT_URL_STS":
+            settings |= web_identity(place, "")
+        if name == "WINNOW_CONTAINER_CREDENTIALS_HOST":
+            settings |= {"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/x"}
+        said = refuses(f"{name} must not hold", **{**settings, name: "http://me:hunter2@127.0.0.1:1"})
+        assert "hunter2" not in said
+
+    def test_a_token_file_of_a_profile_by_a_relative_path(self, refuses, place):
+        (place.root / "c").write_text("[profile p]\n" + profile(role_arn="arn", web_identity_token_file="token"))
+        refuses("write the whole path", options=["--s3-profile", "p"], AWS_CONFIG_FILE=str(place.root / "c"))
 
     def test_an_instance_without_a_role(self, refuses, service):
         def answer(method, *_):

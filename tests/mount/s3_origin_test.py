@@ -89,12 +89,16 @@ def test_it_does_on_command_what_it_says(place):
         assert read(origin, "a").returncode == 18
         origin.faults(stall={"next": 1})
         assert read(origin, "a", timeout=1).returncode == 28
+        origin.faults(trickle={"next": 1})
+        slow = read(origin, "a", timeout=1)
+        assert slow.returncode == 28 and 20 < len(slow.stdout) < 1000
         origin.faults(corrupt={"next": 1})
         wrong = read(origin, "a").stdout
         assert len(wrong) == len(content) and sum(a != b for a, b in zip(wrong, content)) == 1
         assert read(origin, "a").stdout == content
-        assert origin.counts()["gets"]["a"] == 7  # the 500 was no GET of an object
-        assert [line["fault"] for line in origin.log()] == ["", "fail", "", "reset", "truncate", "stall", "corrupt", ""]
+        assert origin.counts()["gets"]["a"] == 8  # the 500 was no GET of an object
+        assert [line["fault"] for line in origin.log()] == ["", "fail", "", "reset", "truncate", "stall", "trickle",
+                                                        "corrupt", ""]
     finally:
         origin.clean_up()
 
@@ -108,5 +112,19 @@ def test_latency_and_bandwidth_are_what_was_asked_for(place):
         assert len(read(origin, "a").stdout) == 2_000_000
         passed = time.monotonic() - began
         assert 0.54 < passed < 2, passed
+    finally:
+        origin.clean_up()
+
+
+def test_only_so_many_are_served_at_once_as_were_asked_for(place):
+    origin = Origin("--anonymous")
+    try:
+        origin.put("a", b"content")
+        origin.faults(concurrency=2, latency_ms=300)
+        clients = [subprocess.Popen(["curl", "-sS", "--noproxy", "*", f"{origin.endpoint}/{BUCKET}/a"],
+                                    stdout=subprocess.PIPE) for _ in range(5)]
+        answers = [client.communicate()[0] for client in clients]
+        assert answers.count(b"content") == 2 and sum(b"SlowDown" in answer for answer in answers) == 3, answers
+        assert read(origin, "a").stdout == b"content"
     finally:
         origin.clean_up()

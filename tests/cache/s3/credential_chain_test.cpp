@@ -60,11 +60,43 @@ TEST(CredentialChain, GoesOnWithTheOldOnesWhileTheyLastIfRenewalFails) {
 TEST(CredentialChain, LooksForOthersWhenTheStoreRefusedThem) {
   Issuer issuer{.life = 0};
   const auto first = issuer.chain.get();
-  issuer.chain.refused(first);
+  EXPECT_TRUE(issuer.chain.replace(first));
   const auto second = issuer.chain.get();
   EXPECT_EQ(second->access_key, "2");
-  issuer.chain.refused(first);  // somebody else's, long replaced
+  EXPECT_TRUE(issuer.chain.replace(first));  // somebody else's, long replaced
   EXPECT_EQ(issuer.chain.get(), second);
+}
+
+TEST(CredentialChain, ItIsNoUseToTryAgainWithTheSame) {
+  int asked = 0;
+  CredentialChain chain([&] {
+    ++asked;
+    return Credentials{.access_key = "a", .secret_key = "s", .session_token = "t"};
+  });
+  EXPECT_FALSE(chain.replace(chain.get()));
+  EXPECT_FALSE(chain.replace(chain.get()));
+  EXPECT_EQ(asked, 3);
+}
+
+TEST(CredentialChain, ItIsOfUseToTryAgainWhileNobodyHasAny) {
+  Issuer issuer{.life = 0};
+  const auto first = issuer.chain.get();
+  issuer.fails = true;
+  EXPECT_TRUE(issuer.chain.replace(first));
+}
+
+TEST(CredentialChain, WhatIsRefusedWithoutAReasonIsReplacedOnce) {
+  Issuer issuer{.life = 0};
+  const auto first = issuer.chain.get();
+  EXPECT_TRUE(issuer.chain.replace_once(first));
+  const auto second = issuer.chain.get();
+  EXPECT_EQ(second->access_key, "2");
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(issuer.chain.replace_once(second)) << "it is not them";
+  EXPECT_TRUE(issuer.chain.replace_once(first)) << "of one who began before";
+  EXPECT_EQ(issuer.asked, 2);
+  EXPECT_TRUE(issuer.chain.replace(second)) << "here the store says that it is";
+  EXPECT_TRUE(issuer.chain.replace_once(issuer.chain.get()));
+  EXPECT_EQ(issuer.asked, 4);
 }
 
 TEST(CredentialChain, OneRenewsWhileTheOthersGoOn) {

@@ -37,6 +37,11 @@ TEST(KeyTree, MakesFoldersOfSlashes) {
             (Paths{{"b", false}, {"a", true}, {"a/x", false}, {"a/y", true}, {"a/y/z", false}}));
 }
 
+TEST(KeyTree, AKeyThatWasListedTwiceIsOneFile) {
+  EXPECT_EQ(show({object("a/x"), object("b"), object("a/x", 2)}).paths,
+            (Paths{{"a", true}, {"a/x", false}, {"b", false}}));
+}
+
 TEST(KeyTree, LeavesThePrefixOut) {
   EXPECT_EQ(show({object("p/"), object("p/a/b")}, "p/").paths, (Paths{{"a", true}, {"a/b", false}}));
 }

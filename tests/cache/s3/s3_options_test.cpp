@@ -1,8 +1,11 @@
 #include "cache/s3/s3_options.h"
 
 #include <gtest/gtest.h>
+#include <pwd.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 
 #include "cache/result.h"
 #include "cache/s3/profile_files.h"
@@ -99,6 +102,29 @@ TEST_F(S3OptionsTest, RefusesWhatCannotBe) {
   EXPECT_NE(refused({.endpoint = "http://host/path"}).find("is not an address"), std::string::npos);
   EXPECT_NE(refused({.profile = "nobody"}).find("the profile 'nobody' is neither in"), std::string::npos);
   EXPECT_NE(refused({.ca_file = "/nowhere"}).find("--ca-file /nowhere"), std::string::npos);
+}
+
+TEST_F(S3OptionsTest, PathsInTheEnvironmentOutliveTheWorkingDirectory) {
+  const std::string here = std::filesystem::current_path().string();
+  for (const char* name : {"AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "AWS_WEB_IDENTITY_TOKEN_FILE",
+                           "AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE"}) {
+    setenv(name, "some/file", 1);
+    S3Options options;
+    resolve(options);
+    EXPECT_EQ(environment(name), here + "/some/file") << name;
+    unsetenv(name);
+  }
+  make_paths_absolute();
+  EXPECT_EQ(environment("AWS_CONFIG_FILE"), "");
+}
+
+TEST_F(S3OptionsTest, WithoutHomeTheFilesAreThoseOfWhoRunsThis) {
+  const std::string home = environment("HOME");
+  for (const char* name : {"HOME", "AWS_SHARED_CREDENTIALS_FILE"}) unsetenv(name);
+  const std::string said = sentence([] { load_profile("nobody-has-this", true); });
+  setenv("HOME", home.c_str(), 1);
+  const std::string expected = std::string(getpwuid(geteuid())->pw_dir) + "/.aws/credentials";
+  EXPECT_NE(said.find(expected), std::string::npos) << said;
 }
 
 TEST_F(S3OptionsTest, TheCredentialsFileWinsOverTheConfigFile) {

@@ -10,7 +10,8 @@ const std::map<std::string, Fault> kByName = {{"fail", Fault::kFail},
                                               {"reset", Fault::kReset},
                                               {"stall", Fault::kStall},
                                               {"truncate", Fault::kTruncate},
-                                              {"corrupt", Fault::kCorrupt}};
+                                              {"corrupt", Fault::kCorrupt},
+                                              {"trickle", Fault::kTrickle}};
 
 // An idle wire does not save up: at most this much goes at once.
 constexpr auto kBurst = std::chrono::milliseconds(2);
@@ -33,7 +34,9 @@ void Faults::set(const nlohmann::json& wishes) {
       rules_[fault->second] = {.next = value.value("next", std::uint64_t{0}),
                                .every = value.value("every", std::uint64_t{0}),
                                .on = value.value("on", "any")};
-      if (fault->second == Fault::kFail) fail_status_ = value.value("status", 503);
+      if (fault->second != Fault::kFail) continue;
+      fail_status_ = value.value("status", 503);
+      fail_region_ = value.value("region", "");
     }
   }
 }

@@ -12,13 +12,14 @@ namespace origin {
 
 using Clock = std::chrono::steady_clock;
 
-enum class Fault { kNone, kFail, kReset, kStall, kTruncate, kCorrupt };
+enum class Fault { kNone, kFail, kReset, kStall, kTruncate, kCorrupt, kTrickle };
 
 class Faults {
  public:
   // {"latency_ms": 10, "bandwidth": 100000000, "concurrency": 32,
-  //  "fail": {"next": 5} or {"every": 3}, with "status" and "on" ("get", "list", ... or "any", the default);
-  //  the same for "reset", "stall", "truncate", "corrupt"; null takes a fault away}
+  //  "fail": {"next": 5} or {"every": 3}, with "status" (403: permission denied; 301: it is in "region") and
+  //  "on" ("get", "list", ... or "any", the default); the same for "reset", "stall", "truncate", "corrupt"
+  //  and "trickle" (some bytes a second); null takes a fault away}
   // Throws std::exception for anything else.
   void set(const nlohmann::json& wishes);
   void clear() { *this = Faults(); }
@@ -29,6 +30,7 @@ class Faults {
   // What to do to the next answer of this operation; counts.
   Fault draw(const std::string& operation);
   int fail_status() const { return fail_status_; }
+  const std::string& fail_region() const { return fail_region_; }
 
   // When `bytes` more may have left, all connections together; they are taken.
   Clock::time_point reserve(std::size_t bytes, Clock::time_point now);
@@ -45,6 +47,7 @@ class Faults {
   double bytes_per_second_ = 0;
   std::size_t concurrency_ = 0;
   int fail_status_ = 503;
+  std::string fail_region_;
   std::map<Fault, Rule> rules_;
   Clock::time_point wire_free_at_{};
 };

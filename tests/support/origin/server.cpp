@@ -31,7 +31,9 @@ constexpr std::size_t kSlice =
     32 << 10;  // what leaves at once, so that connections share a capped wire evenly
 constexpr std::uint64_t kMaxUpload = 256 << 20;
 constexpr auto kStallFor = std::chrono::minutes(10);
-constexpr const char* kFaultNames[] = {"", "fail", "reset", "stall", "truncate", "corrupt"};
+constexpr std::size_t kTrickle = 10;  // bytes, with pauses between
+constexpr auto kTricklePause = std::chrono::milliseconds(100);
+constexpr const char* kFaultNames[] = {"", "fail", "reset", "stall", "truncate", "corrupt", "trickle"};
 
 struct Shared {
   Bucket& bucket;
@@ -65,6 +67,17 @@ std::string head_of(const Answer& answer) {
       "\r\nServer: winnow-test-origin\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n";
   for (const auto& [name, value] : answer.headers) head += name + ": " + value + "\r\n";
   return head + "\r\n";
+}
+
+Answer failed(const Faults& faults) {
+  const int status = faults.fail_status();
+  const char* code = status == 500   ? "InternalError"
+                     : status == 403 ? "AccessDenied"
+                     : status == 301 ? "PermanentRedirect"
+                                     : "SlowDown";
+  Answer answer = error_answer(status, code, "On command");
+  if (!faults.fail_region().empty()) answer.headers.emplace_back("x-amz-bucket-region", faults.fail_region());
+  return answer;
 }
 
 // Another content of the same length: one byte somewhere is wrong.
@@ -114,10 +127,7 @@ class Session {
       answer = error_answer(503, "SlowDown", "Please reduce your request rate.");
     } else {
       fault = shared_.faults.draw(answer.operation);
-      if (fault == Fault::kFail) {
-        const int status = shared_.faults.fail_status();
-        answer = error_answer(status, status == 500 ? "InternalError" : "SlowDown", "On command");
-      }
+      if (fault == Fault::kFail) answer = failed(shared_.faults);
     }
     if (fault == Fault::kCorrupt) corrupt(answer, shared_.random);
     answer.head_only = request.method == "HEAD";
@@ -139,7 +149,7 @@ class Session {
     error_code error;
     bool head_sent = false;
     do {
-      const std::string_view slice = body.substr(0, kSlice);
+      const std::string_view slice = body.substr(0, fault == Fault::kTrickle ? kTrickle : kSlice);
       body.remove_prefix(slice.size());
       if (!slice.empty()) co_await wait_until(shared_.faults.reserve(slice.size(), Clock::now()));
       const std::array<asio::const_buffer, 2> parts = {asio::buffer(head_sent ? std::string_view() : head),
@@ -147,6 +157,7 @@ class Session {
       co_await asio::async_write(stream_, parts, asio::redirect_error(asio::use_awaitable, error));
       if (error) co_return false;
       head_sent = true;
+      if (fault == Fault::kTrickle) co_await wait_until(Clock::now() + kTricklePause);
       shared_.traffic.add_bytes(slice.size());
     } while (!body.empty());
     if (fault == Fault::kStall) co_await wait_until(Clock::now() + kStallFor);
@@ -201,6 +212,7 @@ Answer control(const Request& request, Shared& shared) {
     account.secret_key = wishes.value("secret_key", account.secret_key);
     account.session_token = wishes.value("session_token", account.session_token);
     account.region = wishes.value("region", account.region);
+    account.any_token = wishes.value("any_token", account.any_token);
     account.anonymous = wishes.value("anonymous", account.anonymous);
   } else {
     throw std::invalid_argument("no such command: " + request.method + " " + request.raw_path);

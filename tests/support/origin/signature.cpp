@@ -115,7 +115,7 @@ std::optional<Answer> refuse(const Account& account, const Request& request, std
   if (found->service != "s3" || found->terminator != "aws4_request" || stamp.substr(0, 8) != found->date)
     return error_answer(400, "AuthorizationHeaderMalformed", "The scope is wrong");
   if (is_skewed(stamp, now)) return error_answer(403, "RequestTimeTooSkewed", "The clocks differ too much");
-  if (request.header("x-amz-security-token") != account.session_token)
+  if (!account.any_token && request.header("x-amz-security-token") != account.session_token)
     return error_answer(400, account.session_token.empty() ? "InvalidToken" : "ExpiredToken",
                         "The security token is invalid");
   if (const auto missing = unsigned_header(request, found->signed_headers))

@@ -16,6 +16,7 @@ struct Account {
   std::string secret_key;
   std::string session_token;  // empty: none may be sent
   std::string region = "us-east-1";
+  bool any_token = false;     // whichever token is sent is taken for a good one
   bool anonymous = false;  // unsigned requests are let in; signed ones are still verified
 };
 

@@ -37,7 +37,7 @@ class Traffic {
     return {{"requests", requests_},        {"bytes", bytes_},
             {"status", by_status_},         {"operations", by_operation_},
             {"connections", connections_},  {"gets", gets_},
-            {"most_at_once", most_at_once_}};
+            {"most_at_once", most_at_once_}, {"being_served", being_served_}};
   }
   nlohmann::json log() const {
     nlohmann::json all = nlohmann::json::array();
