@@ -138,13 +138,14 @@ void DiskTier::forget_torn(const Slot& slot) {
   wake_.notify_one();
 }
 
-bool DiskTier::contains(const FileRef& file) const {
+std::uint64_t DiskTier::held_from(const FileRef& file, std::uint64_t offset, std::uint64_t size) const {
   const DiskKey key = disk_key(file.path, file.version);
+  const std::uint64_t end = std::min(offset + size, file.version.size);
+  std::uint64_t at = offset;
   const std::lock_guard lock(mutex_);
-  for (std::uint32_t chunk = 0; chunk < chunks_of(file.version.size); ++chunk) {
-    if (!ledger_.find(key, chunk) && !unwritten_.contains({key, chunk})) return false;
-  }
-  return true;
+  while (at < end && find_chunk(file, key, static_cast<std::uint32_t>(at / kChunkBytes)))
+    at = std::min(end, (at / kChunkBytes + 1) * kChunkBytes);
+  return at - offset;
 }
 
 void DiskTier::write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) {

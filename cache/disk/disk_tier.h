@@ -74,7 +74,11 @@ class DiskTier final : public ByteTier {
   // Cut off at the file's end. What is still to be written is there already.
   std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) override;
   std::optional<Bytes> read(const FileRef& file) { return read(file, 0, file.version.size); }
-  bool contains(const FileRef& file) const;  // all of it
+  std::uint64_t held_from(const FileRef& file, std::uint64_t offset, std::uint64_t size) const override;
+  std::uint64_t piece_bytes() const override { return disk_format::kChunkBytes; }
+  bool contains(const FileRef& file) const {  // all of it
+    return held_from(file, 0, file.version.size) == file.version.size;
+  }
 
   // `bytes` of the file from `offset` on. Of a file that is not whole, the chunks that are complete are kept.
   void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) override;
