@@ -1,10 +1,12 @@
 """The disk tier, the sweep, declared orders and warming, with a real mount over a bucket whose GETs are counted."""
 import json
 import os
+import pty
 import random
+import re
+import select
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -65,6 +67,16 @@ def fetched_keys(origin):
             if entry["method"] == "GET" and "?" not in entry["target"]]
 
 
+def warm(mounted, *words):
+    """The result, and the sentence if it was not all well."""
+    done = mounted.winnow("warm", mounted.path, "--json", *words, check=False, timeout=100)
+    return json.loads(done.stdout), done.stderr.decode()
+
+
+def files_on_disk(mounted, contents):
+    return sum(json.loads(os.getxattr(mounted / key, "user.winnow"))["on_disk"] for key in contents)
+
+
 def settle(mounted):
     wait_until(lambda: mounted.status()["disk"]["queued_bytes"] == 0 and mounted.status()["prefetch"]["at_once"] == 0,
                "all is written")
@@ -88,8 +100,7 @@ def test_a_cache_of_a_fifth_fetches_the_rest_and_keeps_its_budget(origin, bucket
     epochs(mounted, place, "1")
     for seed in "23":
         settle(mounted)
-        time.sleep(2.5)  # what is said of where things are may be two seconds old
-        held, before = mounted.status()["where"]["disk"]["files"], origin.gets()
+        held, before = files_on_disk(mounted, bucket), origin.gets()
         assert held > 0.1 * FILES
         epochs(mounted, place, seed)
         assert origin.gets() - before <= FILES - held + 0.02 * FILES
@@ -195,9 +206,8 @@ def test_warm_fills_and_goes_on_where_it_was(origin, bucket, mount_s3):
     assert rest["done_files"] == FILES and rest["fetched_files"] == FILES // 2 and origin.gets() == FILES
     assert_bytes(mounted, bucket)
     assert origin.gets() == FILES
-    time.sleep(2.5)
-    where = mounted.status()["where"]
-    assert where["disk"]["files"] == FILES and where["nowhere"]["files"] == 0
+    wait_until(lambda: mounted.status()["where"]["disk"]["files"] == FILES, "it is counted")
+    assert mounted.status()["where"]["nowhere"]["files"] == 0
     text = mounted.winnow("status", mounted.path).stdout.decode()
     assert "on disk" in text and "100.0 %" in text
 
@@ -220,9 +230,101 @@ def test_warm_in_the_order_of_a_list_and_of_importance(origin, bucket, place, mo
 def test_warm_check_compares_what_is_held_with_the_source(origin, bucket, mount_s3):
     mounted = mount_s3(origin, *DISK)
     mounted.winnow("warm", mounted.path)
-    done = json.loads(mounted.winnow("warm", mounted.path, "--check", "--json").stdout)
-    assert done["done_files"] == FILES and done["wrong_files"] == 0
+    done, said = warm(mounted, "--check")
+    assert done["done_files"] == FILES and done["wrong_files"] == 0 and not said
     assert origin.gets() == 2 * FILES, "each was read again to compare"
+
+
+def test_warm_check_gives_no_all_clear_without_the_source(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--source-timeout", "1s")
+    mounted.winnow("warm", mounted.path, "--fraction", "20%")
+    origin.faults(fail={"every": 1, "status": 503, "on": "get"})
+    done = mounted.winnow("warm", mounted.path, "--check", check=False)
+    assert done.returncode == 1 and b"could not be read from the source" in done.stderr, done
+    assert f"{FILES // 5} could not be read there" in done.stdout.decode()
+
+
+def test_warm_check_tells_what_changed_and_the_next_open_sees_it(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    mounted.winnow("warm", mounted.path)
+    key = sorted(bucket)[3]
+    assert (mounted / key).read_bytes() == bucket[key]
+    origin.put(key, b"new")
+    done, said = warm(mounted, "--check")
+    assert done["changed_files"] == 1 and done["wrong_files"] == 0 and "not what the source has" in said
+    assert (mounted / key).read_bytes() == b"new"
+
+
+LARGE = some_bytes(40_000_000, seed=77)
+
+
+def test_a_large_file_that_was_read_is_on_the_disk(origin, place, mount_s3):
+    origin.put("large", LARGE)
+    mounted = mount_s3(origin, "--disk", "64M", "--memory", "128M")
+    for _ in range(2):
+        assert (mounted / "large").read_bytes() == LARGE
+        settle(mounted)
+        drop_pages(mounted, ["large"])
+    first = origin.gets()
+    with open(mounted / "large", "rb", buffering=0) as file:
+        for at in range(0, len(LARGE), 3_333_333):
+            assert os.pread(file.fileno(), 100_000, at) == LARGE[at:at + 100_000]
+    mounted.remount()
+    assert (mounted / "large").read_bytes() == LARGE
+    assert origin.gets() == first
+    got = sum(1 for entry in origin.log() if entry["method"] == "GET" and "?" not in entry["target"])
+    assert got == first <= 12
+
+
+def test_warm_brings_large_files_by_parts_and_all_of_them(origin, place, mount_s3):
+    for i in range(3):
+        origin.put(f"large{i}", LARGE)
+    mounted = mount_s3(origin, "--disk", "160M", "--memory", "8M")
+    done, said = warm(mounted)
+    assert done["held_files"] == done["fetched_files"] == 3 and not said, (done, said)
+    assert origin.gets() == 3 * 5
+    assert mounted.status()["disk"]["dropped_writes"] == 0
+    mounted.remount()
+    for i in range(3):
+        assert (mounted / f"large{i}").read_bytes() == LARGE
+    assert origin.gets() == 3 * 5
+
+
+def test_warm_and_unmount_lose_nothing(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    mounted.winnow("warm", mounted.path)
+    mounted.remount()
+    assert_bytes(mounted, bucket)
+    assert origin.gets() == FILES
+
+
+def test_warm_without_a_disk_fills_the_page_cache(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, "--memory", "128M")
+    done, said = warm(mounted)
+    assert done["held_files"] == done["fetched_files"] == FILES == origin.gets() and not said, (done, said)
+    assert_bytes(mounted, bucket)
+    assert origin.gets() == FILES
+
+
+def test_warm_resumed_fetches_the_rest_and_its_bar_tells_of_that_alone(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--prefetch", "4")
+    mounted.winnow("warm", mounted.path, "--fraction", "50%")
+    assert origin.gets() == FILES // 2
+    origin.faults(latency_ms=100)
+    terminal, side = pty.openpty()
+    process = subprocess.Popen([WINNOW, "warm", mounted.path], env=mounted.environment, stdout=subprocess.PIPE, stderr=side)
+    shown = b""
+    while process.poll() is None:
+        if select.select([terminal], [], [], 0.1)[0]:
+            shown += os.read(terminal, 65536)
+    assert process.returncode == 0 and b"warmed 160 of 160 files" in process.communicate()[0]
+    os.close(terminal)
+    os.close(side)
+    assert origin.gets() == FILES
+    rates = re.findall(rb"\[#+-+\] (\d+) %  [\d.]+ MiB of [\d.]+ MiB  ([\d.]+) MiB/s  (\d+) s left", shown)
+    assert len(rates) >= 3, shown
+    # 4 at a time and 0.1 s each are 40 files a second at most; the half that was there counts for nothing.
+    assert all(50 <= int(share) <= 100 and float(rate) <= 40 * SIZE / (1 << 20) * 1.3 for share, rate, _ in rates), rates
 
 
 def test_warm_stops_when_the_disk_is_full_and_refuses_nonsense(origin, bucket, mount_s3):
@@ -244,7 +346,12 @@ def test_an_interrupted_warm_says_so_and_leaves_what_it_fetched(origin, bucket, 
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=20 * SLOWDOWN)
     assert process.returncode == 1 and b"interrupted" in said
-    assert 10 < mounted.status()["warm"]["done_files"] < FILES
+    made = mounted.status()["warm"]["done_files"]
+    assert 10 < made < FILES
+    origin.faults(latency_ms=0)
+    assert origin.gets() < FILES
+    mounted.winnow("warm", mounted.path)
+    assert origin.gets() == FILES, "what was interrupted goes on where it was"
 
 
 def test_a_full_disk_turns_writing_off_with_one_warning_and_reads_go_on(origin, bucket, place, mount_s3):
