@@ -47,9 +47,9 @@ class Fetcher {
   // `asked` lies within the file. The waiter is called once, perhaps before this returns.
   void read(const FileRef& file, Range asked, BytesWaiter waiter);
 
-  // Brings a range of a file before anybody asks, after whatever somebody did ask for; whoever asks meanwhile boards
-  // it, and it then goes as if they had asked first. `done` is called once, from any thread, perhaps before this returns,
-  // unless this gives false: it is being fetched already, or is more than `whole_file_bytes`.
+  // Brings a range of a file before anybody asks, after whatever somebody did ask for; whoever asks meanwhile
+  // boards it, and it then goes as if they had asked first. `done` is called once, from any thread, perhaps before
+  // this returns, unless this gives false: it is being fetched already, or is more than `whole_file_bytes`.
   using Brought = winnow::Brought;
   using Prefetched = winnow::Prefetched;
   bool prefetch(const FileRef& file, Range range, Prefetched done);

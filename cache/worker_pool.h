@@ -1,6 +1,7 @@
 // Threads for work that may block. Urgent work goes before the rest, and of threads and weight a part can be
 // kept for it alone. Threads are started as they are needed, up to `max_threads`; together, running jobs hold
-// at most `max_weight` (bytes), except that one may always run. Thread-safe. The destructor drops what has not begun and waits for what has.
+// at most `max_weight` (bytes), except that one may always run. Thread-safe. The destructor drops what has not
+// begun and waits for what has.
 #pragma once
 
 #include <condition_variable>

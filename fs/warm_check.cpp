@@ -89,7 +89,8 @@ bool Warm::agrees(const FileRef& file, Range range, const Bytes& truth, int page
     const auto same = [&](std::span<const std::byte> other) {
       return other.size() == part.size() && std::memcmp(other.data(), part.span().data(), part.size()) == 0;
     };
-    const auto kept = disk != nullptr && disk->held_from(file, at, 1) > 0 ? disk->read(file, at, part.size()) : std::nullopt;
+    const bool on_disk = disk != nullptr && disk->held_from(file, at, 1) > 0;
+    const auto kept = on_disk ? disk->read(file, at, part.size()) : std::nullopt;
     if (kept && !same(kept->span())) return false;
     if (pages < 0) continue;
     held.resize(part.size());
@@ -101,7 +102,8 @@ bool Warm::agrees(const FileRef& file, Range range, const Bytes& truth, int page
 
 bool Warm::pause(std::chrono::milliseconds length) const {
   const auto until = Clock::now() + length;
-  while (!cancelled_ && Clock::now() < until) std::this_thread::sleep_for(std::min<Clock::duration>(kLookAgain, length));
+  while (!cancelled_ && Clock::now() < until)
+    std::this_thread::sleep_for(std::min<Clock::duration>(kLookAgain, length));
   return !cancelled_;
 }
 
