@@ -96,6 +96,7 @@ TEST_F(FetcherPrefetchTest, WhatAReaderAsksForDoesNotWaitForStalledPrefetches) {
   source.stall();
   for (const std::uint64_t i : {1, 2, 3, 4, 5}) ASSERT_TRUE(prefetch(i));
   ASSERT_TRUE(source.wait_for_stalled(2));
+  EXPECT_FALSE(source.wait_for_stalled(3, 50ms)) << "prefetches take more than their half";
   fetcher->read(ref(6), {0, 10}, first.waiter());
   EXPECT_TRUE(source.wait_for_stalled(3)) << "prefetches hold all there is";
   source.release();
