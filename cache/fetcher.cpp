@@ -1,8 +1,9 @@
 #include "cache/fetcher.h"
 
 #include <algorithm>
+#include <cstring>
 
-#include "cache/back_off.h"
+#include "cache/patient_read.h"
 
 namespace winnow {
 
@@ -11,6 +12,13 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kDeadlineTick{250};
 
+Bytes joined(const Bytes& front, const Bytes& rest) {
+  const std::shared_ptr<std::byte[]> all(new std::byte[front.size() + rest.size()]);
+  std::memcpy(all.get(), front.span().data(), front.size());
+  std::memcpy(all.get() + front.size(), rest.span().data(), rest.size());
+  return Bytes(all, front.size() + rest.size());
+}
+
 }  // namespace
 
 Fetcher::Fetcher(Source& source, ByteTier& tier, FetchOptions options, Landed landed)
@@ -18,8 +26,12 @@ Fetcher::Fetcher(Source& source, ByteTier& tier, FetchOptions options, Landed la
       tier_(tier),
       options_(options),
       landed_(std::move(landed)),
-      window_(options.whole_file_bytes),
-      pool_({.name = "winnow-fetch", .max_threads = options.threads, .max_weight = options.in_flight_bytes}) {
+      window_(options.whole_file_bytes, tier.piece_bytes()),
+      pool_({.name = "winnow-fetch",
+             .max_threads = options.threads,
+             .max_weight = options.in_flight_bytes,
+             .background_threads = std::max(1u, options.threads / 4 * 3),
+             .background_weight = options.in_flight_bytes / 2}) {
   if (options_.source_timeout.count() > 0) watcher_ = std::thread([this] { watch_deadlines(); });
 }
 
@@ -44,25 +56,27 @@ void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
                                                   : window_.next(file.id, asked, file_size);
   };
   const FlightPtr flight = flights_.board(file, asked, wanted, Clock::now(), std::move(waiter));
-  if (!flight) return;
-  const bool taken =
-      pool_.submit(WorkerPool::Urgency::kDemand, flight->range.size, [this, flight] { fetch(flight); });
+  if (flight) submit(WorkerPool::Urgency::kDemand, flight);
+}
+
+bool Fetcher::prefetch(const FileRef& file, Range range, Prefetched done) {
+  if (range.size > options_.whole_file_bytes) return false;
+  const FlightPtr flight = flights_.book(file, range, std::move(done));
+  if (flight) submit(WorkerPool::Urgency::kBackground, flight);
+  return flight != nullptr;
+}
+
+void Fetcher::submit(WorkerPool::Urgency urgency, const FlightPtr& flight) {
+  const bool taken = pool_.submit(urgency, flight->range.size, [this, flight] {
+    // One that was booked ahead and boarded since waits twice: once for nobody, once for its reader.
+    if (flights_.begin(flight, Clock::now())) flight->end(fetch(flight));
+  });
   if (!taken) flights_.land(flight, errno_error(EIO));
 }
 
-bool Fetcher::prefetch(const FileRef& file, Prefetched done) {
-  const Range whole{0, file.version.size};
-  const FlightPtr flight = flights_.book(file, whole, Clock::now());
-  if (!flight) return false;
-  const bool taken = pool_.submit(WorkerPool::Urgency::kBackground, whole.size,
-                                  [this, flight, done = std::move(done)] { done(fetch(flight)); });
-  if (!taken) flights_.land(flight, errno_error(EIO));
-  return taken;
-}
-
-Fetcher::Brought Fetcher::fetch(const FlightPtr& flight) {
+Brought Fetcher::fetch(const FlightPtr& flight) {
   auto near = tier_.read(flight->file, flight->range.offset, flight->range.size);
-  const Result<Bytes> bytes = near ? Result<Bytes>(std::move(*near)) : read_from_source(*flight);
+  const Result<Bytes> bytes = near ? Result<Bytes>(std::move(*near)) : complete(*flight);
   flights_.land(flight, bytes);
   if (!bytes) return Brought::kNothing;
   if (landed_) {
@@ -73,8 +87,27 @@ Fetcher::Brought Fetcher::fetch(const FlightPtr& flight) {
   return near ? Brought::kFromTier : Brought::kFromSource;
 }
 
-Result<Bytes> Fetcher::read_from_source(const Flight& flight) {
-  Result<Bytes> bytes = read_with_retries(flight);
+// A window may begin with what the one before it brought: the kernel's requests do not end where pieces do. (Small
+// files come whole, so that the source can check them.)
+Result<Bytes> Fetcher::complete(const Flight& flight) {
+  const auto [offset, size] = flight.range;
+  const bool is_window = flight.file.version.size > options_.whole_file_bytes;
+  const std::uint64_t held = is_window ? tier_.held_from(flight.file, offset, size) : 0;
+  const auto front = held > 0 && held < size ? tier_.read(flight.file, offset, held) : std::nullopt;
+  if (!front) return read_from_source(flight, flight.range);
+  Result<Bytes> rest = read_from_source(flight, {offset + held, size - held});
+  if (!rest) return rest;
+  return joined(*front, rest.value());
+}
+
+Result<Bytes> Fetcher::read_from_source(const Flight& flight, Range range) {
+  Result<Bytes> bytes = read_patiently(source_, flight.file, range, [&](std::chrono::milliseconds length) {
+    const auto waited = Clock::now() - flights_.waiting_since(flight);
+    const bool too_late = options_.source_timeout.count() > 0 && waited + length >= options_.source_timeout;
+    if (too_late || !pause(length)) return false;
+    retries_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  });
   if (!bytes) {
     failures_.fetch_add(1, std::memory_order_relaxed);
     return bytes;
@@ -83,23 +116,8 @@ Result<Bytes> Fetcher::read_from_source(const Flight& flight) {
   if (flight.prefetched) prefetches_.fetch_add(1, std::memory_order_relaxed);
   bytes_.fetch_add(bytes.value().size(), std::memory_order_relaxed);
   if (!flight.prefetched) tier_.touch(flight.file.id);  // it comes in as one that is being read
-  tier_.write(flight.file, flight.range.offset, bytes.value());
+  tier_.write(flight.file, range.offset, bytes.value());
   return bytes;
-}
-
-Result<Bytes> Fetcher::read_with_retries(const Flight& flight) {
-  BackOff back_off;
-  while (true) {
-    Result<Bytes> bytes =
-        source_.read(flight.file.path, flight.file.version, flight.range.offset, flight.range.size);
-    if (bytes || !is_passing(bytes.error())) return bytes;
-    const auto length = back_off.next();
-    const auto waited = Clock::now() - flight.booked_at;
-    if (options_.source_timeout.count() > 0 && waited + length >= options_.source_timeout)
-      return errno_error(EIO);
-    if (!pause(length)) return errno_error(EIO);
-    retries_.fetch_add(1, std::memory_order_relaxed);
-  }
 }
 
 bool Fetcher::pause(std::chrono::milliseconds length) {

@@ -21,7 +21,7 @@ namespace winnow {
 struct FetchOptions {
   std::uint64_t whole_file_bytes = 8 << 20;
   std::uint64_t in_flight_bytes = 256 << 20;
-  unsigned threads = 128;
+  unsigned threads = 128;  // of these and of the bytes in flight, a part is kept for what readers wait for
   std::chrono::milliseconds source_timeout{60'000};  // zero: wait for ever
 };
 
@@ -47,11 +47,13 @@ class Fetcher {
   // `asked` lies within the file. The waiter is called once, perhaps before this returns.
   void read(const FileRef& file, Range asked, BytesWaiter waiter);
 
-  // Brings all of a file before anybody asks, after whatever somebody did ask for. `done` is called once, from any
-  // thread, unless this gives false: it is being fetched already, or we are stopping.
-  enum class Brought { kNothing, kFromTier, kFromSource };
-  using Prefetched = std::function<void(Brought)>;
-  bool prefetch(const FileRef& file, Prefetched done);
+  // Brings a range of a file before anybody asks, after whatever somebody did ask for; whoever asks meanwhile
+  // boards it, and it then goes as if they had asked first. `done` is called once, from any thread, perhaps before
+  // this returns, unless this gives false: it is being fetched already, or is more than `whole_file_bytes`.
+  using Brought = winnow::Brought;
+  using Prefetched = winnow::Prefetched;
+  bool prefetch(const FileRef& file, Range range, Prefetched done);
+  std::uint64_t most_at_once() const { return options_.whole_file_bytes; }
 
   void retire(const FlightPtr& flight) { flights_.retire(flight); }
   std::vector<Range> unanswered(const FlightPtr& flight) const { return flights_.unanswered(flight); }
@@ -60,9 +62,10 @@ class Fetcher {
   void stop();  // readers still waiting get EIO
 
  private:
+  void submit(WorkerPool::Urgency urgency, const FlightPtr& flight);
   Brought fetch(const FlightPtr& flight);
-  Result<Bytes> read_from_source(const Flight& flight);
-  Result<Bytes> read_with_retries(const Flight& flight);
+  Result<Bytes> complete(const Flight& flight);
+  Result<Bytes> read_from_source(const Flight& flight, Range range);
   bool pause(std::chrono::milliseconds length);  // false if stopping
   void watch_deadlines();
 

@@ -11,15 +11,18 @@ FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::functi
     const std::lock_guard lock(mutex_);
     const FlightPtr found = covering(file, asked);
     if (!found) {
-      auto flight = std::make_shared<Flight>(file, if_none(), now, false);
+      auto flight = std::make_shared<Flight>(file, if_none(), now);
       flight->passengers_.push_back({asked, std::move(waiter)});
       flights_[value(file.id)].push_back(flight);
       return flight;
     }
     Flight& flight = *found;
     if (flight.state_ == Flight::State::kAloft) {
+      const bool is_first = flight.passengers_.empty();
       flight.passengers_.push_back({asked, std::move(waiter)});
-      return nullptr;
+      if (!is_first) return nullptr;
+      flight.waiting_since_ = now;
+      return flight.begun_ ? nullptr : found;
     }
     flight.answered_.push_back(asked);
     ready = flight.bytes_.part(asked.offset - flight.range.offset, asked.size);
@@ -28,12 +31,24 @@ FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::functi
   return nullptr;
 }
 
-FlightPtr FlightTable::book(const FileRef& file, Range range, Clock::time_point now) {
+FlightPtr FlightTable::book(const FileRef& file, Range range, Prefetched done) {
   const std::lock_guard lock(mutex_);
   if (covering(file, range)) return nullptr;
-  auto flight = std::make_shared<Flight>(file, range, now, true);
+  auto flight = std::make_shared<Flight>(file, range, std::move(done));
   flights_[value(file.id)].push_back(flight);
   return flight;
+}
+
+bool FlightTable::begin(const FlightPtr& flight, Clock::time_point now) {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(flight->begun_, true)) return false;
+  if (flight->passengers_.empty()) flight->waiting_since_ = now;
+  return true;
+}
+
+FlightTable::Clock::time_point FlightTable::waiting_since(const Flight& flight) const {
+  const std::lock_guard lock(mutex_);
+  return flight.waiting_since_;
 }
 
 FlightPtr FlightTable::covering(const FileRef& file, Range range) const {
@@ -82,14 +97,14 @@ void FlightTable::remove(const FlightPtr& flight) {
   if (of_file->second.empty()) flights_.erase(of_file);
 }
 
-std::size_t FlightTable::expire(Clock::time_point booked_before, std::error_code error) {
+std::size_t FlightTable::expire(Clock::time_point waiting_since, std::error_code error) {
   std::vector<Flight::Passenger> passengers;
+  std::vector<FlightPtr> late;  // let go of without the lock: the last to do so may call back
   {
     const std::lock_guard lock(mutex_);
-    std::vector<FlightPtr> late;
     for (const auto& [id, of_file] : flights_) {
       for (const FlightPtr& flight : of_file) {
-        if (flight->state_ == Flight::State::kAloft && flight->booked_at < booked_before)
+        if (flight->state_ == Flight::State::kAloft && flight->waiting_since_ <= waiting_since)
           late.push_back(flight);
       }
     }
@@ -126,7 +141,7 @@ bool FlightTable::has_waiting_reader(SampleId id) const {
   const auto of_file = flights_.find(value(id));
   if (of_file == flights_.end()) return false;
   return std::any_of(of_file->second.begin(), of_file->second.end(),
-                     [](const FlightPtr& flight) { return flight->state_ == Flight::State::kAloft; });
+                     [](const FlightPtr& flight) { return !flight->passengers_.empty(); });
 }
 
 std::size_t FlightTable::aloft() const {

@@ -12,6 +12,7 @@
 #include <mutex>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "cache/bytes.h"
@@ -29,15 +30,28 @@ struct Range {
 
 using BytesWaiter = std::function<void(Result<Bytes>)>;
 
+enum class Brought { kNothing, kFromTier, kFromSource };
+using Prefetched = std::function<void(Brought)>;
+
 class Flight {
  public:
   const FileRef file;
   const Range range;
-  const std::chrono::steady_clock::time_point booked_at;
   const bool prefetched;  // nobody had asked for it when it was booked
 
-  Flight(FileRef which, Range what, std::chrono::steady_clock::time_point when, bool ahead)
-      : file(std::move(which)), range(what), booked_at(when), prefetched(ahead) {}
+  Flight(FileRef which, Range what, std::chrono::steady_clock::time_point waiting_since)
+      : file(std::move(which)), range(what), prefetched(false), waiting_since_(waiting_since) {}
+  Flight(FileRef which, Range what, Prefetched done)
+      : file(std::move(which)), range(what), prefetched(true), done_(std::move(done)) {}
+  // One that never began, and is let go of by the last who could begin it, has brought nothing.
+  ~Flight() { end(Brought::kNothing); }
+  Flight(const Flight&) = delete;
+  Flight& operator=(const Flight&) = delete;
+
+  // Tells whoever booked it ahead, once. Only for who began it, after it landed.
+  void end(Brought brought) {
+    if (done_) std::exchange(done_, nullptr)(brought);
+  }
 
  private:
   friend class FlightTable;
@@ -46,8 +60,12 @@ class Flight {
     Range asked;
     BytesWaiter waiter;
   };
+  Prefetched done_;
   // All guarded by FlightTable::mutex_.
   State state_ = State::kAloft;
+  bool begun_ = false;
+  // Since the first passenger came or, while there is none, since it began; until then nobody waits.
+  std::chrono::steady_clock::time_point waiting_since_ = std::chrono::steady_clock::time_point::max();
   std::vector<Passenger> passengers_;
   std::vector<Range> answered_;
   Bytes bytes_;
@@ -60,19 +78,25 @@ class FlightTable {
   using Clock = std::chrono::steady_clock;
 
   // Joins a flight of `file` that covers `asked`; else books one for the range that `if_none` gives, which
-  // must cover it, and returns it: the caller then fetches and lands it.
+  // must cover it. Gives the flight that the caller must see to, now that somebody waits: a new one, or one
+  // booked ahead that nobody had boarded and that has not begun.
   FlightPtr board(const FileRef& file, Range asked, const std::function<Range()>& if_none,
                   Clock::time_point now, BytesWaiter waiter);
 
-  // Books a flight for nobody yet; null if one covers the range already.
-  FlightPtr book(const FileRef& file, Range range, Clock::time_point now);
+  // Books a flight for nobody yet; null if one covers the range already (`done` is then not called).
+  FlightPtr book(const FileRef& file, Range range, Prefetched done);
+
+  // Whoever gets true fetches and lands it, nobody else does: it may wait in two queues.
+  bool begin(const FlightPtr& flight, Clock::time_point now);
+  Clock::time_point waiting_since(const Flight& flight) const;
 
   // Answers the passengers. A flight that landed well stays joinable until retired; a failed one is gone.
   void land(const FlightPtr& flight, Result<Bytes> bytes);
   void retire(const FlightPtr& flight);
 
-  // Fails every flight still aloft that was booked before `deadline`; gives the number of passengers told.
-  std::size_t expire(Clock::time_point booked_before, std::error_code error);
+  // Fails every flight still aloft that is waited for since then or longer; gives the number of passengers
+  // told. time_point::max() means every one.
+  std::size_t expire(Clock::time_point waiting_since, std::error_code error);
 
   // What of the flight's range no reader has been given.
   std::vector<Range> unanswered(const FlightPtr& flight) const;

@@ -5,7 +5,7 @@
 namespace winnow {
 
 Range ReadWindow::next(SampleId id, Range asked, std::uint64_t file_size) {
-  const std::uint64_t begin = asked.offset / kPage * kPage;
+  const std::uint64_t begin = asked.offset / piece_bytes_ * piece_bytes_;
   const std::uint64_t least = asked.end() - begin;
   const std::lock_guard lock(mutex_);
   if (streams_.size() >= kMaxStreams && !streams_.contains(value(id))) streams_.clear();
@@ -13,8 +13,8 @@ Range ReadWindow::next(SampleId id, Range asked, std::uint64_t file_size) {
   const bool reads_on =
       stream.bytes > 0 && begin <= stream.next_offset && stream.next_offset < asked.end() + kPage;
   stream.bytes = reads_on ? std::min(stream.bytes * 2, max_bytes_) : least;
-  const std::uint64_t wanted = (std::max(stream.bytes, least) + kPage - 1) / kPage * kPage;
-  const std::uint64_t end = std::min(begin + wanted, file_size);
+  stream.bytes = (std::max(stream.bytes, least) + piece_bytes_ - 1) / piece_bytes_ * piece_bytes_;
+  const std::uint64_t end = std::min(begin + stream.bytes, file_size);
   stream.next_offset = end;
   return {begin, end - begin};
 }

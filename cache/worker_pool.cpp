@@ -10,13 +10,14 @@ WorkerPool::~WorkerPool() { stop(); }
 
 void WorkerPool::stop() {
   std::vector<std::thread> threads;
-  std::deque<Job> dropped;
+  std::deque<Job> dropped;  // let go of without the lock: what they hold may call back
+  std::deque<Job> dropped_background;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     threads.swap(threads_);
     dropped.swap(demand_);
-    background_.clear();
+    dropped_background.swap(background_);
   }
   wake_.notify_all();
   for (std::thread& thread : threads) thread.join();
@@ -43,13 +44,14 @@ std::size_t WorkerPool::waiting() const {
 }
 
 std::deque<WorkerPool::Job>* WorkerPool::runnable_queue() {
-  for (auto* queue : {&demand_, &background_}) {
-    if (queue->empty()) continue;
-    const bool fits = running_ == 0 || (running_weight_ <= options_.max_weight &&
-                                        queue->front().weight <= options_.max_weight - running_weight_);
-    return fits ? queue : nullptr;  // background does not overtake demand that waits for room
+  if (!demand_.empty()) {  // background does not overtake demand that waits for room
+    return running_.has_room(demand_.front().weight, options_.max_weight) ? &demand_ : nullptr;
   }
-  return nullptr;
+  if (background_.empty() || running_background_.jobs >= options_.background_threads) return nullptr;
+  const std::uint64_t weight = background_.front().weight;
+  const bool fits = running_.has_room(weight, options_.max_weight) &&
+                    running_background_.has_room(weight, options_.background_weight);
+  return fits ? &background_ : nullptr;
 }
 
 void WorkerPool::work() {
@@ -60,17 +62,18 @@ void WorkerPool::work() {
     --idle_;
     if (stopping_) return;
     auto* queue = runnable_queue();
+    const bool is_background = queue == &background_;
     Job job = std::move(queue->front());
     queue->pop_front();
-    ++running_;
-    running_weight_ += job.weight;
+    running_.add(job);
+    if (is_background) running_background_.add(job);
     if (idle_ > 0 && runnable_queue() != nullptr) wake_.notify_one();  // one more may begin: pass it on
     lock.unlock();
     job.run();
     job.run = nullptr;  // what it holds is let go before its weight is
     lock.lock();
-    --running_;
-    running_weight_ -= job.weight;
+    running_.take_off(job);
+    if (is_background) running_background_.take_off(job);
     // This thread takes the next job itself; what else now has room, it passes on.
   }
 }

@@ -1,6 +1,7 @@
-// Threads for work that may block. Urgent work goes before the rest. Threads are started as they are needed,
-// up to `max_threads`; together, running jobs hold at most `max_weight` (bytes), except that one may always
-// run. Thread-safe. The destructor drops what has not begun and waits for what has.
+// Threads for work that may block. Urgent work goes before the rest, and of threads and weight a part can be
+// kept for it alone. Threads are started as they are needed, up to `max_threads`; together, running jobs hold
+// at most `max_weight` (bytes), except that one may always run. Thread-safe. The destructor drops what has not
+// begun and waits for what has.
 #pragma once
 
 #include <condition_variable>
@@ -21,6 +22,8 @@ class WorkerPool {
     std::string name;  // of the threads, at most 15 characters
     unsigned max_threads = 1;
     std::uint64_t max_weight = UINT64_MAX;
+    unsigned background_threads = UINT32_MAX;        // of those, at most so many for background work
+    std::uint64_t background_weight = UINT64_MAX;
   };
 
   explicit WorkerPool(Options options);
@@ -37,6 +40,22 @@ class WorkerPool {
     std::function<void()> run;
   };
 
+  struct Load {
+    std::size_t jobs = 0;
+    std::uint64_t weight = 0;
+    bool has_room(std::uint64_t more, std::uint64_t most) const {
+      return jobs == 0 || (weight <= most && more <= most - weight);
+    }
+    void add(const Job& job) {
+      ++jobs;
+      weight += job.weight;
+    }
+    void take_off(const Job& job) {
+      --jobs;
+      weight -= job.weight;
+    }
+  };
+
   void work();
   std::deque<Job>* runnable_queue();  // with mutex_ held; null if nothing may begin now
 
@@ -47,8 +66,8 @@ class WorkerPool {
   std::deque<Job> background_;
   std::vector<std::thread> threads_;
   std::size_t idle_ = 0;
-  std::size_t running_ = 0;
-  std::uint64_t running_weight_ = 0;
+  Load running_;             // all there are
+  Load running_background_;  // of them
   bool stopping_ = false;
 };
 

@@ -26,18 +26,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kAuditEvery = 2s;    // while the page cache holds half of what it may, or more
-constexpr auto kAuditSeldom = 10s;  // else
-constexpr std::size_t kAuditSamples = 512;
-constexpr int kAuditRounds = 64;
-constexpr double kOftenWrong = 0.25;
-constexpr auto kTick = 1s;
 constexpr auto kRetryUnmountFor = 2s;
-constexpr auto kSharesAfter = 2s;
-
-bool is_half_full(const Residency& residency) {
-  return residency.total_bytes() > residency.budget_bytes() / 2;
-}
 
 FileDescriptor watch_signals() {
   sigset_t watched;
@@ -136,7 +125,8 @@ void Daemon::start_prefetch(PageTier* pages) {
       Prefetch::Options{.at_once = options_.prefetch, .window_bytes = tiers_->window_bytes(), .tracked = tracked},
       *snapshots_, *tiers_);
   pages_->push_ahead(tracked || tiers_->disk() == nullptr);
-  warm_ = std::make_unique<Warm>(*snapshots_, *tiers_, *source_, options_.mountpoint);
+  warm_ = std::make_unique<Warm>(
+      Warm::Parts{*snapshots_, *tiers_, *reads_, *kernel_, *source_, options_.mountpoint});
   filesystem_->on_describe([this](SampleId id, std::uint64_t size) {
     return Filesystem::BelowPages{.on_disk = tiers_->on_disk(id, size), .importance = tiers_->importance(id)};
   });
@@ -277,54 +267,6 @@ void Daemon::tell_kernel_the_rest() {
   }
 }
 
-void Daemon::keep_house() {
-  auto next_refresh =
-      options_.refresh.count() > 0 ? Clock::now() + options_.refresh : Clock::time_point::max();
-  auto next_audit = Clock::now() + kAuditEvery;
-  tell_kernel_the_rest();
-  tiers_->adopt();
-  take_up_hints();
-  prefetch_->wake();
-  std::unique_lock lock(house_mutex_);
-  while (!house_changed_.wait_for(lock, kTick, [this] { return house_stop_; })) {
-    lock.unlock();
-    device_->pass_long_turn();
-    if (Clock::now() >= next_audit) {
-      audit();
-      watch_disk();
-      next_audit = Clock::now() + (is_half_full(pages_->residency()) ? kAuditEvery : kAuditSeldom);
-    }
-    if (Clock::now() >= next_refresh) {
-      try {
-        refresh();
-      } catch (const StartupError&) {  // logged and counted
-      }
-      next_refresh = Clock::now() + options_.refresh;
-    }
-    lock.lock();
-  }
-}
-
-void Daemon::audit() {
-  if (!options_.page_cache) return;
-  // While the ledger turns out wrong, go on: the kernel must have reclaimed a lot.
-  for (int i = 0; i < kAuditRounds && pages_->audit(kAuditSamples) > kOftenWrong; ++i) {
-  }
-}
-
-// One line when the disk stops taking anything, and one when it does again.
-void Daemon::watch_disk() {
-  if (tiers_->disk() == nullptr) return;
-  const std::string trouble = tiers_->disk()->counts().why_not_writing;
-  if (trouble == disk_trouble_) return;
-  if (trouble.empty()) {
-    spdlog::info("the disk tier is written to again");
-  } else {
-    spdlog::warn("{}", trouble);
-  }
-  disk_trouble_ = trouble;
-}
-
 Daemon::~Daemon() {
   {
     const std::lock_guard lock(house_mutex_);
@@ -382,7 +324,10 @@ StatusFacts Daemon::gather() const {
   facts.policy = options_.policy;
   facts.disk_dir = options_.disk_dir;
   if (tiers_->disk() != nullptr) facts.disk = tiers_->disk()->counts();
-  facts.shares = shares();
+  {
+    const std::lock_guard lock(shares_mutex_);
+    facts.shares = shares_;
+  }
   facts.prefetch = prefetch_->counts();
   facts.warm = warm_->progress();
   {
@@ -402,16 +347,6 @@ StatusFacts Daemon::gather() const {
   facts.worker_bound_bytes = worker_bound_bytes(tree->catalogue().bytes(), header.files, tiers_->disk() != nullptr);
   facts.daemon_cpu_seconds = own_cpu_seconds();
   return facts;
-}
-
-// Counting looks at every file; who asks often gets the same answer for a while.
-TierShares Daemon::shares() const {
-  const std::lock_guard lock(shares_mutex_);
-  if (Clock::now() - shares_at_ > kSharesAfter) {
-    shares_ = tiers_->shares();
-    shares_at_ = Clock::now();
-  }
-  return shares_;
 }
 
 }  // namespace winnow

@@ -84,7 +84,7 @@ class Daemon {
   bool handle_signal();
   bool ends_by_force();
   StatusFacts gather() const;
-  TierShares shares() const;
+  std::chrono::steady_clock::duration count_shares();
 
   const MountOptions options_;
   const std::chrono::steady_clock::time_point started_at_ = std::chrono::steady_clock::now();
@@ -115,10 +115,17 @@ class Daemon {
   std::string track_reason_;
   std::unique_ptr<ControlServer> control_;
 
-  std::string disk_trouble_;  // the house's: what was last said of the disk
-  mutable std::mutex shares_mutex_;  // guards the two below
-  mutable TierShares shares_;
-  mutable std::chrono::steady_clock::time_point shares_at_;
+  // What the shares depend on: as long as it is the same, so are they, or nearly.
+  struct SharesOf {
+    const Tree* tree = nullptr;
+    std::uint64_t memory_bytes = 0, memory_samples = 0;
+    std::uint64_t disk_bytes = 0, disk_writes = 0, disk_samples = 0;
+    bool operator==(const SharesOf&) const = default;
+  };
+  bool disk_in_trouble_ = false;     // the house's: what was last said of the disk
+  SharesOf shares_of_;               // the house's
+  mutable std::mutex shares_mutex_;  // guards shares_
+  TierShares shares_;
 
   std::atomic<std::uint64_t> refreshes_{0};
   std::atomic<std::uint64_t> refresh_failures_{0};

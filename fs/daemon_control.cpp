@@ -109,6 +109,7 @@ nlohmann::json Daemon::warm(const nlohmann::json& request) {
   options.fraction = request.value("fraction", 1.0);
   options.check = request.value("check", false);
   options.at_once = std::max(1u, options_.prefetch);
+  options.source_timeout = options_.source_timeout;
   if (options.order == WarmOrder::kList)
     options.list = read_order(request.value("list", ""), *snapshots_->tree(), options_.mountpoint);
   return to_json(warm_->run(options));

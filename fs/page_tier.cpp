@@ -83,6 +83,11 @@ void PageTier::drop(const Tree& tree, SampleId id) {
   residency_.correct(id, left.value_or(0));
 }
 
+void PageTier::discard(SampleId id) {
+  kernel_.invalidate_node(node_of(id));  // also what is mapped, which drop() would leave
+  residency_.correct(id, 0);
+}
+
 double PageTier::audit(std::size_t samples) {
   const auto tree = snapshots_.tree();
   std::size_t looked = 0;

@@ -56,6 +56,10 @@ class PageTier {
     std::function<void()> done;  // called in any case, from any thread
   };
   void push(Push push);
+  std::uint64_t waiting_bytes() const { return waiting_bytes_; }  // for their push
+
+  // They are wrong. May wait for the kernel, as KernelCache says.
+  void discard(SampleId id);
 
   void set_importance(SampleId id, double importance) { residency_.set_importance(id, importance); }
   void begin_epoch() { residency_.begin_epoch(); }

@@ -41,21 +41,32 @@ void ReadPath::fetch(const FileRef& file, Range asked, int tries_left, BytesWait
 
 // Runs on the fetch thread, where waiting for the source is allowed.
 void ReadPath::examine(const FileRef& file, Range asked, int tries_left, BytesWaiter reply) {
-  const bool served = pages_ == nullptr || pages_->was_served(file.id);
-  Snapshots::Verdict verdict = snapshots_.examine(file, served);
+  Snapshots::Verdict verdict = look_again(file);
   if (verdict.kind == Snapshots::Verdict::Kind::kError) return reply(verdict.error);
   if (verdict.kind == Snapshots::Verdict::Kind::kRetry) {
     if (tries_left == 0) return reply(errno_error(ESTALE));
-    if (verdict.adopted) {
-      notifications_.submit(WorkerPool::Urgency::kBackground, 0,
-                            [this, id = file.id] { kernel_.invalidate_attributes(node_of(id)); });
-    }
     FileRef again = file;
     again.version = verdict.version;
     return fetch(again, asked, tries_left - 1, std::move(reply));
   }
-  if (verdict.noticed_first) stale_.fetch_add(1, std::memory_order_relaxed);
   refuse_as_stale(std::move(verdict.names), std::move(reply));
+}
+
+Snapshots::Verdict ReadPath::look_again(const FileRef& file) {
+  const bool served = pages_ == nullptr || pages_->was_served(file.id);
+  Snapshots::Verdict verdict = snapshots_.examine(file, served);
+  if (verdict.adopted) {
+    notifications_.submit(WorkerPool::Urgency::kBackground, 0,
+                          [this, id = file.id] { kernel_.invalidate_attributes(node_of(id)); });
+  }
+  if (verdict.noticed_first) stale_.fetch_add(1, std::memory_order_relaxed);
+  return verdict;
+}
+
+void ReadPath::note_changed(const FileRef& file) {
+  Snapshots::Verdict verdict = look_again(file);
+  if (verdict.kind == Snapshots::Verdict::Kind::kStale)
+    refuse_as_stale(std::move(verdict.names), [](Result<Bytes>) {});
 }
 
 // Every reader waits for the kernel to be told, not only the one who noticed: whoever opens the name again

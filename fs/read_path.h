@@ -32,10 +32,15 @@ class ReadPath {
   // For a node that is no more; `names` are those that led to it.
   void refuse_as_stale(std::vector<Name> names, BytesWaiter reply);
 
-  // Brings a file to the tiers before it is read; as Fetcher::prefetch().
-  bool prefetch(const FileRef& file, Fetcher::Prefetched done) {
-    return fetcher_.prefetch(file, std::move(done));
+  // Brings a part of a file to the tiers before it is read; as Fetcher::prefetch().
+  bool prefetch(const FileRef& file, Range range, Fetcher::Prefetched done) {
+    return fetcher_.prefetch(file, range, std::move(done));
   }
+  std::uint64_t most_at_once() const { return fetcher_.most_at_once(); }
+
+  // Somebody other than a reader met another version of the file, or none: the next open finds what is there now.
+  // Blocks for the source.
+  void note_changed(const FileRef& file);
 
   FetchCounts fetch_counts() const { return fetcher_.counts(); }
   ReadCounts counts() const { return {.misses = misses_, .stale = stale_}; }
@@ -43,6 +48,7 @@ class ReadPath {
 
  private:
   void fetch(const FileRef& file, Range asked, int tries_left, BytesWaiter reply);
+  Snapshots::Verdict look_again(const FileRef& file);
   void examine(const FileRef& file, Range asked, int tries_left, BytesWaiter reply);
   void push_rest(const FlightPtr& flight, const Bytes& bytes);
 

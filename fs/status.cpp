@@ -24,10 +24,15 @@ nlohmann::json to_json(const WarmProgress& warm) {
           {"bytes", warm.bytes},
           {"done_files", warm.done_files},
           {"done_bytes", warm.done_bytes},
+          {"found_bytes", warm.found_bytes},
           {"fetched_files", warm.fetched_files},
           {"failed_files", warm.failed_files},
+          {"held_files", warm.held_files},
+          {"held_bytes", warm.held_bytes},
           {"wrong_files", warm.wrong_files},
-          {"full", warm.full}};
+          {"changed_files", warm.changed_files},
+          {"full", warm.full},
+          {"disk_trouble", warm.disk_trouble}};
 }
 
 namespace {

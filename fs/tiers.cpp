@@ -38,6 +38,9 @@ Tiers::Tiers(const MountOptions& options, const std::string& source_identity, co
   } catch (const StartupError& error) {
     if (is_new) throw;
     disk_refusal_ = error.what();
+  } catch (const std::exception& error) {  // a folder that cannot be listed, no memory, no thread
+    disk_refusal_ = "disk tier " + options.disk_dir + " cannot be opened: " + error.what();
+    if (is_new) throw StartupError(disk_refusal_ + "; mend that or give another --disk-dir");
   }
 }
 
@@ -93,6 +96,11 @@ bool Tiers::on_disk(SampleId id, std::uint64_t size) const {
 }
 
 bool Tiers::holds(SampleId id, std::uint64_t size) const { return on_disk(id, size) || in_memory(id, size); }
+
+std::uint64_t Tiers::waiting_bytes() const {
+  if (disk_) return disk_->counts().queued_bytes;
+  return pages_ != nullptr ? pages_->waiting_bytes() : 0;
+}
 
 std::uint64_t Tiers::window_bytes() const {
   if (disk_) {

@@ -40,6 +40,7 @@ class Tiers final : public AheadStore {
 
   ByteTier& near() { return disk_ ? static_cast<ByteTier&>(*disk_) : none_; }
   DiskTier* disk() { return disk_.get(); }  // null if there is none
+  PageTier* pages() { return pages_; }      // null if there is none
   // Once they are there, and before anything else is asked. `pages` may be null.
   void attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)> kernel_knows);
 
@@ -55,8 +56,9 @@ class Tiers final : public AheadStore {
   double importance(SampleId id) const override;
   void begin_epoch() override;
   bool fetch(const FileRef& file, Fetcher::Prefetched done) override {
-    return reads_->prefetch(file, std::move(done));
+    return reads_->prefetch(file, {0, file.version.size}, std::move(done));
   }
+  std::uint64_t waiting_bytes() const;  // fetched, and still to be written or pushed
 
   bool in_memory(SampleId id, std::uint64_t size) const;
   bool on_disk(SampleId id, std::uint64_t size) const;

@@ -1,53 +1,18 @@
 #include "fs/warm.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <condition_variable>
-#include <cstring>
-#include <mutex>
-#include <unordered_set>
-
-#include "cache/file_descriptor.h"
-#include "cache/prefetch_limit.h"
+#include <thread>
 
 namespace winnow {
 
 namespace {
 
+using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t kCheckedAtOnce = 8 << 20;
 
-// How many are under way, and a place to wait for them.
-class Flying {
- public:
-  explicit Flying(unsigned at_once) : limit_(at_once), most_(at_once) {}
-
-  void begin() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return count_ < std::min(most_, limit_.value()); });
-    ++count_;
-  }
-  void end(Fetcher::Brought brought, Clock::duration took) {
-    const std::lock_guard lock(mutex_);
-    --count_;
-    if (brought == Fetcher::Brought::kFromSource) limit_.on_success(took);
-    if (brought == Fetcher::Brought::kNothing) limit_.on_failure();
-    changed_.notify_all();
-  }
-  void wait_for_all() {
-    std::unique_lock lock(mutex_);
-    changed_.wait(lock, [this] { return count_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  PrefetchLimit limit_;
-  const unsigned most_;
-  unsigned count_ = 0;
-};
+// What is fetched and not yet kept. The queues take 64 MiB; the rest of that is for what readers bring meanwhile.
+constexpr std::uint64_t kMostOnTheWay = 48 << 20;
+constexpr auto kLookAgain = 5ms;
 
 }  // namespace
 
@@ -58,21 +23,61 @@ WarmOrder parse_warm_order(const std::string& text) {
   throw StartupError("'" + text + "' is no order to warm in; write path, importance or list");
 }
 
-Warm::Warm(const Snapshots& snapshots, Tiers& tiers, Source& source, std::string mountpoint)
-    : snapshots_(snapshots), tiers_(tiers), source_(source), mountpoint_(std::move(mountpoint)) {}
+void Warm::Flying::begin(std::uint64_t bytes) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] {
+    return count_ < std::min(at_once_, limit_.value()) && (count_ == 0 || bytes_ + bytes <= max_bytes_);
+  });
+  ++count_;
+  bytes_ += bytes;
+}
+
+void Warm::Flying::end(std::uint64_t bytes, Brought brought, Clock::duration took) {
+  const std::lock_guard lock(mutex_);
+  --count_;
+  bytes_ -= bytes;
+  if (brought == Brought::kFromSource) limit_.on_success(took);
+  if (brought == Brought::kNothing) limit_.on_failure();
+  changed_.notify_all();
+}
+
+void Warm::Flying::wait_for_all() {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [this] { return count_ == 0; });
+}
+
+std::uint64_t Warm::Flying::bytes() const {
+  const std::lock_guard lock(mutex_);
+  return bytes_;
+}
+
+// A file of which parts are being fetched.
+struct Warm::Underway {
+  explicit Underway(const FileRef& which) : file(which) {}
+  const FileRef file;
+  std::atomic<std::uint64_t> parts{1};  // one for who still asks for more
+  std::atomic<bool> fetched{false};
+  std::atomic<bool> failed{false};
+  std::atomic<bool> broken_off{false};
+};
 
 WarmProgress Warm::run(const WarmOptions& options) {
+  if (parts_.tiers.disk() == nullptr && parts_.tiers.pages() == nullptr)
+    throw StartupError("this mount keeps nothing to warm; mount with --disk SIZE, or without --page-cache off");
   if (running_.exchange(true)) throw StartupError("the mount is being warmed already; wait until that has ended");
   cancelled_ = full_ = false;
-  done_files_ = done_bytes_ = fetched_files_ = failed_files_ = wrong_files_ = 0;
-  const std::vector<FileRef> files = choose(options, *snapshots_.tree());
+  for (auto* count : {&done_files_, &done_bytes_, &found_bytes_, &fetched_files_, &failed_files_, &held_files_,
+                      &held_bytes_, &wrong_files_, &changed_files_, &bytes_})
+    *count = 0;
+  const std::vector<FileRef> files = choose(options, *parts_.snapshots.tree());
   files_ = files.size();
-  bytes_ = 0;
   for (const FileRef& file : files) bytes_ += file.version.size;
   if (options.check) {
-    check(files);
+    check(files, options);
   } else {
     fill(files, options.at_once);
+    settle();
+    count_held(files);
   }
   running_ = false;
   return progress();
@@ -90,7 +95,7 @@ std::vector<FileRef> Warm::choose(const WarmOptions& options, const Tree& tree) 
   }
   if (options.order == WarmOrder::kImportance) {
     std::stable_sort(files.begin(), files.end(), [this](const auto& a, const auto& b) {
-      return tiers_.importance(a.id) > tiers_.importance(b.id);
+      return parts_.tiers.importance(a.id) > parts_.tiers.importance(b.id);
     });
   }
   const auto count = static_cast<std::size_t>(static_cast<double>(files.size()) * options.fraction + 0.5);
@@ -98,41 +103,11 @@ std::vector<FileRef> Warm::choose(const WarmOptions& options, const Tree& tree) 
   return files;
 }
 
-// Nobody leaves for what is warmed.
-bool Warm::has_room(std::uint64_t bytes) const {
-  const DiskTier* disk = tiers_.disk();
-  if (disk == nullptr) return tiers_.has_room_ahead(bytes);
-  const DiskCounts counts = disk->counts();
-  return counts.writing && counts.bytes_stored + counts.queued_bytes + bytes <= tiers_.window_bytes();
-}
-
-void Warm::fill(const std::vector<FileRef>& files, unsigned at_once) {
-  Flying flying(std::max(1u, at_once));
-  std::atomic<std::uint64_t> under_way{0};
-  for (const FileRef& file : files) {
-    const std::uint64_t size = file.version.size;
-    if (cancelled_ || full_) break;
-    if (size == 0 || tiers_.holds(file.id, size) || !tiers_.can_take(node_of(file.id))) {
-      done(file);
-      continue;
-    }
-    flying.begin();
-    if (!has_room(under_way + size)) {
-      full_ = true;
-      flying.end(Fetcher::Brought::kFromTier, {});
-      break;
-    }
-    under_way += size;
-    const auto ended = [&, file, began = Clock::now()](Fetcher::Brought brought) {
-      under_way -= file.version.size;
-      fetched_files_ += brought == Fetcher::Brought::kFromSource;
-      failed_files_ += brought == Fetcher::Brought::kNothing;
-      done(file);
-      flying.end(brought, Clock::now() - began);
-    };
-    if (!tiers_.fetch(file, ended)) ended(Fetcher::Brought::kFromTier);  // a reader is having it fetched
-  }
-  flying.wait_for_all();
+// By its key, so that it is true also before the disk's samples have been given their ids.
+bool Warm::is_there(const FileRef& file) const {
+  const std::uint64_t size = file.version.size;
+  const DiskTier* disk = parts_.tiers.disk();
+  return size == 0 || (disk != nullptr && disk->contains(file)) || parts_.tiers.in_memory(file.id, size);
 }
 
 void Warm::done(const FileRef& file) {
@@ -140,40 +115,104 @@ void Warm::done(const FileRef& file) {
   done_bytes_ += file.version.size;
 }
 
-void Warm::check(const std::vector<FileRef>& files) {
-  for (const FileRef& file : files) {
-    if (cancelled_) break;
-    std::string held;
-    if (!agrees(file, held)) {
-      ++wrong_files_;
-      if (tiers_.disk() != nullptr) tiers_.disk()->remove(file);
-    }
-    done(file);
+void Warm::fill(const std::vector<FileRef>& files, unsigned at_once) {
+  if (parts_.tiers.disk() != nullptr) {
+    const DiskCounts counts = parts_.tiers.disk()->counts();
+    displaced_before_ = counts.evictions + counts.refused;
   }
+  Flying flying(std::max(1u, at_once));
+  for (const FileRef& file : files) {
+    if (cancelled_ || full_) break;
+    if (is_there(file)) {
+      found_bytes_ += file.version.size;
+      done(file);
+      continue;
+    }
+    // Pages can be pushed only to a file that the kernel knows; to look at it makes it known.
+    if (parts_.tiers.disk() == nullptr && !parts_.tiers.can_take(node_of(file.id))) parts_.kernel.resident(file.path);
+    bring(file, flying);
+  }
+  flying.wait_for_all();
 }
 
-// Compares what is held on disk, and what is in the page cache, with the source.
-bool Warm::agrees(const FileRef& file, std::string& held) const {
-  const std::uint64_t size = file.version.size;
-  const bool disk = tiers_.on_disk(file.id, size);
-  const bool memory = tiers_.in_memory(file.id, size);
-  if (!disk && !memory) return true;
-  const FileDescriptor pages(memory ? open((mountpoint_ + "/" + file.path).c_str(), O_RDONLY | O_CLOEXEC) : -1);
-  for (std::uint64_t at = 0; at < size; at += kCheckedAtOnce) {
-    const std::size_t part = std::min(kCheckedAtOnce, size - at);
-    const auto truth = source_.read(file.path, file.version, at, part);
-    if (!truth) return true;  // it changed or cannot be reached: a read will tell
-    const auto same = [&](std::span<const std::byte> other) {
-      return other.size() == truth.value().size() && std::memcmp(other.data(), truth.value().span().data(), part) == 0;
-    };
-    const auto kept = disk ? tiers_.disk()->read(file, at, part) : std::nullopt;
-    if (kept && !same(kept->span())) return false;
-    if (!pages) continue;
-    held.resize(part);
-    const ssize_t got = pread(pages.get(), held.data(), part, static_cast<off_t>(at));
-    if (got >= 0 && !same(std::as_bytes(std::span(held.data(), static_cast<std::size_t>(got))))) return false;
+void Warm::bring(const FileRef& file, Flying& flying) {
+  const auto underway = std::make_shared<Underway>(file);
+  const std::uint64_t size = file.version.size, most = parts_.reads.most_at_once();
+  const DiskTier* disk = parts_.tiers.disk();
+  for (std::uint64_t at = 0; at < size && !underway->failed; at += most) {
+    const Range part{at, std::min(most, size - at)};
+    if (disk != nullptr && disk->held_from(file, part.offset, part.size) == part.size) {
+      found_bytes_ += part.size;
+      done_bytes_ += part.size;
+    } else if (!bring_part(underway, part, flying)) {
+      underway->broken_off = true;
+      break;
+    }
   }
+  part_ended(*underway);
+}
+
+// False if it was not begun: there is no room, or nobody wants it any more.
+bool Warm::bring_part(const std::shared_ptr<Underway>& file, Range part, Flying& flying) {
+  if (!wait_for_queue(part.size, flying)) return false;
+  if (!has_room(flying.bytes() + part.size)) {
+    flying.wait_for_all();  // what is on the way is counted twice for a moment: look when nothing is
+    settle();
+    full_ = !cancelled_ && !has_room(part.size);
+    if (full_ || cancelled_) return false;
+  }
+  flying.begin(part.size);
+  ++file->parts;
+  const auto ended = [this, file, part, &flying, began = Clock::now()](Brought brought) {
+    if (brought == Brought::kNothing) file->failed = true;
+    if (brought == Brought::kFromSource) file->fetched = true;
+    done_bytes_ += part.size;
+    part_ended(*file);
+    flying.end(part.size, brought, Clock::now() - began);
+  };
+  if (!parts_.reads.prefetch(file->file, part, ended)) ended(Brought::kFromTier);  // a reader is having it fetched
   return true;
+}
+
+void Warm::part_ended(Underway& file) {
+  if (--file.parts > 0) return;
+  failed_files_ += file.failed ? 1 : 0;
+  fetched_files_ += file.fetched && !file.failed && !file.broken_off ? 1 : 0;
+  done_files_ += file.broken_off ? 0 : 1;
+}
+
+bool Warm::wait_for_queue(std::uint64_t bytes, const Flying& flying) const {
+  while (!cancelled_) {
+    if (parts_.tiers.waiting_bytes() + flying.bytes() + bytes <= kMostOnTheWay) return true;
+    std::this_thread::sleep_for(kLookAgain);
+  }
+  return false;
+}
+
+// Nobody leaves for what is warmed.
+bool Warm::has_room(std::uint64_t bytes) const {
+  const DiskTier* disk = parts_.tiers.disk();
+  if (disk == nullptr) return parts_.tiers.has_room_ahead(parts_.tiers.waiting_bytes() + bytes);
+  const DiskCounts counts = disk->counts();
+  const std::uint64_t to_come = counts.queued_bytes + bytes;
+  return counts.writing && counts.evictions + counts.refused == displaced_before_ && to_come <= counts.room_bytes &&
+         counts.bytes_stored + to_come <= parts_.tiers.window_bytes();
+}
+
+// Until all that was fetched is kept, or has been given up.
+void Warm::settle() const {
+  DiskTier* disk = parts_.tiers.disk();
+  while (!cancelled_ && disk != nullptr && !disk->flush(100ms)) {
+  }
+  while (!cancelled_ && disk == nullptr && parts_.tiers.waiting_bytes() > 0) std::this_thread::sleep_for(kLookAgain);
+}
+
+void Warm::count_held(const std::vector<FileRef>& files) {
+  for (const FileRef& file : files) {
+    if (!is_there(file)) continue;
+    ++held_files_;
+    held_bytes_ += file.version.size;
+  }
 }
 
 WarmProgress Warm::progress() const {
@@ -182,10 +221,15 @@ WarmProgress Warm::progress() const {
           .bytes = bytes_,
           .done_files = done_files_,
           .done_bytes = done_bytes_,
+          .found_bytes = found_bytes_,
           .fetched_files = fetched_files_,
           .failed_files = failed_files_,
+          .held_files = held_files_,
+          .held_bytes = held_bytes_,
           .wrong_files = wrong_files_,
-          .full = full_};
+          .changed_files = changed_files_,
+          .full = full_,
+          .disk_trouble = parts_.tiers.disk() != nullptr ? parts_.tiers.disk()->counts().why_not_writing : ""};
 }
 
 }  // namespace winnow

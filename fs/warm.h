@@ -1,14 +1,21 @@
 // Fills the tiers with a part of the data set, or checks what they hold against the source. One at a time; what is
-// there already is passed over, so one that was broken off goes on where it was. run() blocks; progress() and cancel()
-// may come from any thread.
+// there already is passed over, so one that was broken off goes on where it was. Large files come by parts, and no
+// faster than they can be kept. run() blocks; progress() and cancel() may come from any thread.
 #pragma once
 
 #include <atomic>
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 #include <string>
 #include <vector>
 
+#include "cache/prefetch_limit.h"
 #include "cache/source.h"
+#include "fs/kernel_cache.h"
+#include "fs/read_path.h"
 #include "fs/snapshots.h"
 #include "fs/tiers.h"
 
@@ -23,41 +30,71 @@ struct WarmOptions {
   double fraction = 1.0;       // of the files, in that order
   bool check = false;          // compare what is held with the source instead of filling
   unsigned at_once = 32;
+  std::chrono::milliseconds source_timeout{60'000};  // for checking; zero: wait for ever
 };
 
 struct WarmProgress {
   bool running = false;
   std::uint64_t files = 0;  // in all
   std::uint64_t bytes = 0;
-  std::uint64_t done_files = 0;
+  std::uint64_t done_files = 0;  // dealt with so far, well or not
   std::uint64_t done_bytes = 0;
+  std::uint64_t found_bytes = 0;    // of the done ones: were there before
   std::uint64_t fetched_files = 0;  // of the done ones
-  std::uint64_t failed_files = 0;
-  std::uint64_t wrong_files = 0;  // held other bytes than the source: dropped
-  bool full = false;              // the tiers had no room for more
+  std::uint64_t failed_files = 0;   // the source did not give them
+  std::uint64_t held_files = 0;     // at the end: really there
+  std::uint64_t held_bytes = 0;
+  std::uint64_t wrong_files = 0;    // held other bytes than the source: dropped
+  std::uint64_t changed_files = 0;  // the source has another version by now, or none: dropped
+  bool full = false;                // the tiers had no room for more
+  std::string disk_trouble;         // why the disk tier is not written to; empty if it is
 };
 
 class Warm {
  public:
-  // `mountpoint` is where held pages can be read.
-  Warm(const Snapshots& snapshots, Tiers& tiers, Source& source, std::string mountpoint);
+  struct Parts {
+    const Snapshots& snapshots;
+    Tiers& tiers;
+    ReadPath& reads;
+    KernelCache& kernel;
+    Source& source;
+    std::string mountpoint;  // where held pages can be read
+  };
+  explicit Warm(Parts parts) : parts_(std::move(parts)) {}
 
-  WarmProgress run(const WarmOptions& options);  // throws StartupError if one is running
+  // Throws StartupError if one is running, or the mount keeps nothing.
+  WarmProgress run(const WarmOptions& options);
   WarmProgress progress() const;
   void cancel() { cancelled_ = true; }
 
  private:
+  class Flying;
+  struct Underway;
+  enum class Finding { kAgrees, kDiffers, kChanged, kFailed };
+
   std::vector<FileRef> choose(const WarmOptions& options, const Tree& tree) const;
-  void fill(const std::vector<FileRef>& files, unsigned at_once);
-  void check(const std::vector<FileRef>& files);
-  bool agrees(const FileRef& file, std::string& held) const;
-  bool has_room(std::uint64_t bytes) const;
+  bool is_there(const FileRef& file) const;
   void done(const FileRef& file);
 
-  const Snapshots& snapshots_;
-  Tiers& tiers_;
-  Source& source_;
-  const std::string mountpoint_;
+  void fill(const std::vector<FileRef>& files, unsigned at_once);
+  void bring(const FileRef& file, Flying& flying);
+  bool bring_part(const std::shared_ptr<Underway>& file, Range part, Flying& flying);
+  bool wait_for_queue(std::uint64_t bytes, const Flying& flying) const;
+  bool has_room(std::uint64_t bytes) const;
+  void part_ended(Underway& file);
+  void settle() const;
+  void count_held(const std::vector<FileRef>& files);
+
+  // warm_check.cpp
+  void check(const std::vector<FileRef>& files, const WarmOptions& options);
+  void act_on(Finding finding, const FileRef& file);
+  Finding compare(const FileRef& file, std::chrono::milliseconds timeout) const;
+  bool agrees(const FileRef& file, Range range, const Bytes& truth, int pages) const;
+  bool holds_any(const FileRef& file, Range range) const;
+  bool pause(std::chrono::milliseconds length) const;  // false if cancelled
+
+  const Parts parts_;
+  std::uint64_t displaced_before_ = 0;  // by the disk, when the run began
   std::atomic<bool> running_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> full_{false};
@@ -65,9 +102,34 @@ class Warm {
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> done_files_{0};
   std::atomic<std::uint64_t> done_bytes_{0};
+  std::atomic<std::uint64_t> found_bytes_{0};
   std::atomic<std::uint64_t> fetched_files_{0};
   std::atomic<std::uint64_t> failed_files_{0};
+  std::atomic<std::uint64_t> held_files_{0};
+  std::atomic<std::uint64_t> held_bytes_{0};
   std::atomic<std::uint64_t> wrong_files_{0};
+  std::atomic<std::uint64_t> changed_files_{0};
+};
+
+// How many are under way, and how many bytes of them; and a place to wait.
+class Warm::Flying {
+ public:
+  explicit Flying(unsigned at_once, std::uint64_t max_bytes = UINT64_MAX)
+      : limit_(at_once), at_once_(at_once), max_bytes_(max_bytes) {}
+
+  void begin(std::uint64_t bytes);
+  void end(std::uint64_t bytes, Brought brought, std::chrono::steady_clock::duration took);
+  void wait_for_all();
+  std::uint64_t bytes() const;
+
+ private:
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  PrefetchLimit limit_;
+  const unsigned at_once_;
+  const std::uint64_t max_bytes_;
+  unsigned count_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 }  // namespace winnow

@@ -34,14 +34,15 @@ std::string bar(const nlohmann::ordered_json& warm, double seconds) {
   constexpr int kWidth = 24;
   const double bytes = warm.value("bytes", 0.0);
   const double done = warm.value("done_bytes", 0.0);
+  const double fetched = done - warm.value("found_bytes", 0.0);  // what was there before took no time
   const double share = bytes > 0 ? done / bytes : 1;
   std::string text = "[";
   for (int i = 0; i < kWidth; ++i) text += i < share * kWidth ? '#' : '-';
   text += "] " + std::to_string(static_cast<int>(share * 100)) + " %  " + format_size(static_cast<std::uint64_t>(done)) +
           " of " + format_size(static_cast<std::uint64_t>(bytes));
-  if (seconds < 0.5 || done <= 0) return text;
-  return text + "  " + format_size(static_cast<std::uint64_t>(done / seconds)) + "/s  " +
-         duration_text((bytes - done) * seconds / done) + " left";
+  if (seconds < 0.5 || fetched <= 0) return text;
+  return text + "  " + format_size(static_cast<std::uint64_t>(fetched / seconds)) + "/s  " +
+         duration_text((bytes - done) * seconds / fetched) + " left";
 }
 
 // Waits for the daemon's answer; on a terminal, shows how far it is. An interrupt ends the warming, not only the wait.
@@ -68,14 +69,35 @@ void print(const nlohmann::json& result, bool check) {
   const auto number = [&](const char* key) { return std::to_string(result.value(key, std::uint64_t{0})); };
   if (check) {
     std::cout << "checked " << number("done_files") << " of " << number("files") << " files, " << number("wrong_files")
-              << " held other bytes than the source" << std::endl;
+              << " held other bytes than the source, " << number("changed_files") << " changed there, "
+              << number("failed_files") << " could not be read there" << std::endl;
     return;
   }
-  std::cout << "warmed " << number("done_files") << " of " << number("files") << " files ("
-            << format_size(result.value("done_bytes", std::uint64_t{0})) << "), " << number("fetched_files") << " fetched, "
+  std::cout << "warmed " << number("held_files") << " of " << number("files") << " files ("
+            << format_size(result.value("held_bytes", std::uint64_t{0})) << "), " << number("fetched_files") << " fetched, "
             << number("failed_files") << " failed";
   if (result.value("full", false)) std::cout << "; the cache is full";
   std::cout << std::endl;
+}
+
+// One sentence, if not all is well.
+void complain(const nlohmann::json& result, bool check) {
+  const auto number = [&](const char* key) { return result.value(key, std::uint64_t{0}); };
+  if (interrupted != 0) throw StartupError("interrupted; run it again to go on from there");
+  const std::string trouble = result.value("disk_trouble", "");
+  if (!check && !trouble.empty()) throw StartupError(trouble + "; what was fetched since is not kept");
+  if (number("failed_files") > 0) {
+    throw StartupError(std::to_string(number("failed_files")) +
+                       " files could not be read from the source; run it again when it answers");
+  }
+  if (number("wrong_files") + number("changed_files") > 0) {
+    throw StartupError("what was held of " + std::to_string(number("wrong_files") + number("changed_files")) +
+                       " files is not what the source has; it was dropped, and will be fetched anew");
+  }
+  if (!check && number("held_files") < number("files") && !result.value("full", false)) {
+    throw StartupError(std::to_string(number("files") - number("held_files")) +
+                       " files were fetched but not kept, as readers needed the room; run it again");
+  }
 }
 
 }  // namespace
@@ -109,9 +131,7 @@ void add_warm_command(CLI::App& app) {
     } else {
       print(result, *check);
     }
-    if (interrupted != 0) throw StartupError("interrupted; run it again to go on from there");
-    if (result.value("failed_files", 0) > 0 || result.value("wrong_files", 0) > 0)
-      throw StartupError("not all files were well; winnow.log in the state directory may tell more");
+    complain(result, *check);
   });
 }
 

@@ -106,7 +106,6 @@ void DiskLedger::attach(const Slot& slot) {
   const SlotNumber number = table_.insert(unbound);
   stored_bytes_ += slot.length;
   link(slot.id, number);
-  if (!states_.get(value(slot.id)).ranked) rank(slot.id);
 }
 
 void DiskLedger::note(RecordKind kind, const Slot& slot) {

@@ -89,7 +89,7 @@ class DiskLedger {
   void unlink(SlotNumber number);
   void rank(SampleId id);
   Slot detach(SlotNumber number);  // out of table, pool, sample and policy; no record
-  void attach(const Slot& slot);
+  void attach(const Slot& slot);   // back again; the policy is not told
   void drop(SlotNumber number);  // detach, with a record
   void note(disk_format::RecordKind kind, const Slot& slot);
   bool clear_for(SampleId id, std::uint32_t units, std::vector<Slot>& leaving);

@@ -46,8 +46,12 @@ std::optional<Extents> DiskLedger::make_room(SampleId id, std::uint32_t length) 
   const std::uint32_t units = slot_units(length, geometry_.unit_bytes);
   std::vector<Slot> leaving;
   if (!has_room(units) && !clear_for(id, units, leaving)) {
-    // In reverse, so that a policy that minds the order of arrival finds it as it was.
+    // Backwards, so that each sample's slots lie as they did; then the policy is told in the order it named them,
+    // so that who was to leave before another still is.
     for (auto slot = leaving.rbegin(); slot != leaving.rend(); ++slot) attach(*slot);
+    for (const Slot& slot : leaving) {
+      if (!states_.get(value(slot.id)).ranked) rank(slot.id);
+    }
     ++refused_;
     return std::nullopt;
   }

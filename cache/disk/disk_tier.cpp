@@ -17,6 +17,8 @@ std::uint32_t chunk_length(std::uint64_t file_size, std::uint32_t chunk) {
   return static_cast<std::uint32_t>(std::min(kChunkBytes, file_size - chunk * kChunkBytes));
 }
 
+constexpr std::chrono::seconds kLastWrites{5};
+
 }  // namespace
 
 DiskTier::DiskTier(DiskOptions options)
@@ -40,6 +42,7 @@ DiskTier::DiskTier(DiskOptions options)
 }
 
 DiskTier::~DiskTier() {
+  flush(kLastWrites);
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -113,6 +116,7 @@ bool DiskTier::read_slots(const FileRef& file, const DiskKey& key, std::span<con
   for (int attempt = 0; attempt < 2; ++attempt) {
     if (const auto done = store_.io->read(pieces); !done) {
       ++read_errors_;
+      note_unreadable(slots);
       return false;
     }
     bodies.clear();
@@ -131,20 +135,44 @@ bool DiskTier::read_slots(const FileRef& file, const DiskKey& key, std::span<con
 
 void DiskTier::forget_torn(const Slot& slot) {
   const std::lock_guard lock(mutex_);
-  const auto now = ledger_.find(slot.key, slot.chunk);
-  if (!now || now->extents != slot.extents) return;  // it left meanwhile: an ordinary miss
-  ledger_.remove(slot.key, slot.chunk);
-  ++counts_.torn;
-  wake_.notify_one();
+  counts_.torn += forget(slot) ? 1 : 0;
 }
 
-bool DiskTier::contains(const FileRef& file) const {
-  const DiskKey key = disk_key(file.path, file.version);
-  const std::lock_guard lock(mutex_);
-  for (std::uint32_t chunk = 0; chunk < chunks_of(file.version.size); ++chunk) {
-    if (!ledger_.find(key, chunk) && !unwritten_.contains({key, chunk})) return false;
-  }
+bool DiskTier::forget(const Slot& slot) {
+  const auto now = ledger_.find(slot.key, slot.chunk);
+  if (!now || now->extents != slot.extents) return false;  // an ordinary miss
+  ledger_.remove(slot.key, slot.chunk);
+  wake_.notify_one();
   return true;
+}
+
+// A disk may fail once for a reason that passes. A slot that fails again would be held, and missed, for ever.
+void DiskTier::note_unreadable(std::span<const Slot> slots) {
+  for (const Slot& slot : slots) {
+    if (slots.size() > 1 && can_read(slot)) continue;
+    const std::lock_guard lock(mutex_);
+    const std::pair place(slot.key, slot.chunk);
+    if (unreadable_.insert(place).second) continue;
+    unreadable_.erase(place);
+    forget(slot);
+  }
+}
+
+bool DiskTier::can_read(const Slot& slot) {
+  const auto memory = aligned_bytes(slot.units() * store_.index.geometry().unit_bytes);
+  std::vector<IoPiece> pieces;
+  store_.slabs.place(slot.extents, memory.get(), pieces);
+  return store_.io->read(pieces).has_value();
+}
+
+std::uint64_t DiskTier::held_from(const FileRef& file, std::uint64_t offset, std::uint64_t size) const {
+  const DiskKey key = disk_key(file.path, file.version);
+  const std::uint64_t end = std::min(offset + size, file.version.size);
+  std::uint64_t at = offset;
+  const std::lock_guard lock(mutex_);
+  while (at < end && find_chunk(file, key, static_cast<std::uint32_t>(at / kChunkBytes)))
+    at = std::min(end, (at / kChunkBytes + 1) * kChunkBytes);
+  return at - offset;
 }
 
 void DiskTier::write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) {
@@ -161,6 +189,7 @@ void DiskTier::write(const FileRef& file, std::uint64_t offset, const Bytes& byt
       continue;
     }
     queued_bytes_ += length;
+    ++taken_in_;
     queue_.push_back({file.id, key, chunk, length, file.version, bytes.part(at - offset, length)});
     unwritten_[{key, chunk}] = queue_.back().bytes;
   }
@@ -172,8 +201,10 @@ void DiskTier::remove(const FileRef& file) {
   const std::lock_guard lock(mutex_);
   for (std::uint32_t chunk = 0; chunk < chunks_of(file.version.size); ++chunk) ledger_.remove(key, chunk);
   std::erase_if(queue_, [&](const Queued& queued) {
-    if (queued.key == key) queued_bytes_ -= queued.length;
-    return queued.key == key;
+    if (queued.key != key) return false;
+    queued_bytes_ -= queued.length;
+    ++seen_to_;
+    return true;
   });
   for (auto at = unwritten_.lower_bound({key, 0}); at != unwritten_.end() && at->first.first == key;)
     at = unwritten_.erase(at);
@@ -228,15 +259,21 @@ DiskCounts DiskTier::counts() const {
   counts.evictions = ledger_.evictions();
   counts.refused = ledger_.refused();
   counts.queued_bytes = queued_bytes_;
-  counts.writing = counts.why_not_writing.empty();
+  counts.room_bytes = ledger_.free_bytes() + ledger_.room_to_grow();
+  if (!is_outage()) counts.why_not_writing.clear();
+  counts.writing = !is_outage() || well_since_;
   counts.io_notice = store_.io_notice;
   return counts;
 }
 
-void DiskTier::flush() {
+bool DiskTier::flush(std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
-  idle_.wait(lock,
-             [this] { return stopping_ || (queue_.empty() && !working_ && ledger_.pending_records() == 0); });
+  const std::uint64_t until = taken_in_;
+  const bool is_waiting = seen_to_ < until;
+  return idle_.wait_for(lock, patience, [&] {
+    const bool idle = queue_.empty() && !working_ && ledger_.pending_records() == 0;
+    return stopping_ || idle || (is_waiting && seen_to_ >= until);  // more may be coming in all the time
+  });
 }
 
 }  // namespace winnow

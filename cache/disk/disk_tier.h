@@ -3,7 +3,8 @@
 // served. Files are kept by chunks of 1 MiB, each checked as a whole, so a range costs the chunks it touches.
 // Thread-safe. read() blocks for the disk; write() only queues, and one thread writes; nothing else waits.
 //
-// Writing that fails (disk full, I/O error) is turned off and tried again after a while; reads go on.
+// Writing that fails (disk full, I/O error) is turned off and tried again after a while; reads go on. The
+// outage is over when writing has gone well for as long again. A slot that cannot be read twice is let go.
 // Nothing is forced to disk: a killed process loses what was queued, a power cut also what the disk had not
 // yet kept, and both are misses afterwards.
 #pragma once
@@ -18,6 +19,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -59,8 +61,9 @@ struct DiskCounts {
   std::uint64_t refused = 0;         // chunks, by the admission policy
   std::uint64_t outdated = 0;        // chunks let go because their file changed or went
   std::uint64_t queued_bytes = 0;
-  bool writing = true;
-  std::string why_not_writing;  // one sentence; stays until writing works again
+  std::uint64_t room_bytes = 0;  // for slots, before anybody has to leave
+  bool writing = true;           // what comes now is written
+  std::string why_not_writing;   // the last failure, in one sentence; stays until the outage is over
   std::string io_notice;        // why it is not io_uring with O_DIRECT; empty if it is
 };
 
@@ -69,12 +72,16 @@ class DiskTier final : public ByteTier {
   // Makes the directory or takes up what is there; throws StartupError. Until the first adopt(), what is
   // there is served but nothing can leave for a newcomer.
   explicit DiskTier(DiskOptions options);
-  ~DiskTier() override;  // what is queued and not begun is dropped
+  ~DiskTier() override;  // writes what is queued, for some seconds; what is left then is dropped
 
   // Cut off at the file's end. What is still to be written is there already.
   std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) override;
   std::optional<Bytes> read(const FileRef& file) { return read(file, 0, file.version.size); }
-  bool contains(const FileRef& file) const;  // all of it
+  std::uint64_t held_from(const FileRef& file, std::uint64_t offset, std::uint64_t size) const override;
+  std::uint64_t piece_bytes() const override { return disk_format::kChunkBytes; }
+  bool contains(const FileRef& file) const {  // all of it
+    return held_from(file, 0, file.version.size) == file.version.size;
+  }
 
   // `bytes` of the file from `offset` on. Of a file that is not whole, the chunks that are complete are kept.
   void write(const FileRef& file, std::uint64_t offset, const Bytes& bytes) override;
@@ -91,7 +98,8 @@ class DiskTier final : public ByteTier {
 
   std::uint64_t stored_bytes(SampleId id) const;
   DiskCounts counts() const;
-  void flush();  // waits until all that was queued is written or dropped
+  // Waits until all that was queued before is written or dropped; false if that took longer.
+  bool flush(std::chrono::milliseconds patience = std::chrono::hours(24));
 
  private:
   struct Queued {
@@ -116,6 +124,9 @@ class DiskTier final : public ByteTier {
   bool read_slots(const FileRef& file, const DiskKey& key, std::span<const Slot> slots,
                   std::vector<Bytes>& bodies);
   void forget_torn(const Slot& slot);
+  void note_unreadable(std::span<const Slot> slots);
+  bool can_read(const Slot& slot);
+  bool forget(const Slot& slot);  // with mutex_ held; false if it left meanwhile
 
   void write_queued();               // the thread
   std::vector<Queued> next_batch();  // with mutex_ held
@@ -125,8 +136,11 @@ class DiskTier final : public ByteTier {
   bool write_slots(std::span<Planned> planned);
   void write_records();
   bool may_write() const;
+  bool is_off() const;              // with mutex_ held: not written to, until retry_at_
+  bool is_outage() const;           // with mutex_ held
+  void note_written();              // with mutex_ held: a batch went through
   void stop_writing(const std::string& doing, const std::error_code& error);
-  void note_bytes_on_disk();  // with mutex_ held
+  void note_bytes_on_disk(std::uint64_t passing = 0);  // with mutex_ held
 
   const std::string directory_;
   const std::uint64_t budget_bytes_;
@@ -149,9 +163,13 @@ class DiskTier final : public ByteTier {
   std::deque<Queued> queue_;
   std::map<std::pair<DiskKey, std::uint32_t>, Bytes> unwritten_;  // by key and chunk: in queue_ or being written
   std::uint64_t queued_bytes_ = 0;  // of them
+  std::uint64_t taken_in_ = 0;      // chunks ever queued
+  std::uint64_t seen_to_ = 0;       // of them: written, dropped or removed; what was queued first is first
   std::vector<DiskKey> removed_;    // since the batch being written was taken
-  DiskCounts counts_;               // those not told by others
+  std::set<std::pair<DiskKey, std::uint32_t>> unreadable_;  // slots that could not be read once
+  DiskCounts counts_;               // those not told by others; why_not_writing stays after the outage
   std::chrono::steady_clock::time_point retry_at_{};
+  std::optional<std::chrono::steady_clock::time_point> well_since_;  // the last failure, if anything was since
   bool index_is_behind_ = false;  // records were lost: the next ones must be the whole index
   bool working_ = false;
   bool stopping_ = false;

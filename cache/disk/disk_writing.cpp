@@ -53,6 +53,7 @@ void DiskTier::write_queued() {
     if (!batch.empty()) write_batch(std::move(batch));
     lock.lock();
     queued_bytes_ -= bytes;
+    seen_to_ += chunks.size();
     for (const auto& chunk : chunks) unwritten_.erase(chunk);
     working_ = false;
     note_bytes_on_disk();
@@ -105,7 +106,7 @@ void DiskTier::write_batch(std::vector<Queued> batch) {
         counts_.dropped_writes += unwanted ? 0 : 1;
       }
     }
-    if (written && !planned.empty()) counts_.why_not_writing.clear();
+    if (written) note_written();
   }
   write_records();
 }
@@ -178,7 +179,7 @@ void DiskTier::write_records() {
   bool whole = false;
   {
     const std::lock_guard lock(mutex_);
-    if (!counts_.why_not_writing.empty() && now_() < retry_at_) {
+    if (is_off()) {
       index_is_behind_ |= ledger_.pending_records() > 0;
       ledger_.take_records();
       return;
@@ -187,16 +188,31 @@ void DiskTier::write_records() {
     whole = index_is_behind_ || records_then > DiskLedger::most_records(ledger_.slots());
     records = whole ? ledger_.live_records() : ledger_.take_records();
   }
+  const std::uint64_t before = store_.index.bytes();
   const auto written = whole ? store_.index.compact(records) : store_.index.append(records);
   if (!written) stop_writing("writing the index", written.error());
   const std::lock_guard lock(mutex_);
+  if (whole) note_bytes_on_disk(before);  // for a moment there were two
   index_is_behind_ = !written;
+  if (written && !records.empty()) note_written();
 }
 
 bool DiskTier::may_write() const {
   const std::lock_guard lock(mutex_);
-  if (counts_.why_not_writing.empty()) return true;
-  return now_() >= retry_at_;
+  return !is_off();
+}
+
+bool DiskTier::is_off() const { return !counts_.why_not_writing.empty() && now_() < retry_at_; }
+
+// One write that fits a hole does not mean that the disk is well: it must go on for a while.
+bool DiskTier::is_outage() const {
+  if (counts_.why_not_writing.empty()) return false;
+  return !well_since_ || now_() < *well_since_ + retry_writing_after_;
+}
+
+// Also of a batch of which nothing was wanted: it did not fail, and the next failure would tell.
+void DiskTier::note_written() {
+  if (!well_since_) well_since_ = now_();
 }
 
 void DiskTier::stop_writing(const std::string& doing, const std::error_code& error) {
@@ -204,11 +220,12 @@ void DiskTier::stop_writing(const std::string& doing, const std::error_code& err
   ++counts_.write_errors;
   counts_.why_not_writing = doing + " " + directory_ + " failed: " + errno_text(error.value());
   retry_at_ = now_() + retry_writing_after_;
+  well_since_.reset();
 }
 
-void DiskTier::note_bytes_on_disk() {
+void DiskTier::note_bytes_on_disk(std::uint64_t passing) {
   counts_.bytes_on_disk = ledger_.slab_bytes() + store_.index.bytes();
-  counts_.high_water_bytes = std::max(counts_.high_water_bytes, counts_.bytes_on_disk);
+  counts_.high_water_bytes = std::max(counts_.high_water_bytes, counts_.bytes_on_disk + passing);
 }
 
 }  // namespace winnow

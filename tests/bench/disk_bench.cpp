@@ -1,6 +1,7 @@
 // What the disk tier costs: writing and reading samples through it, beside the same bytes as plain files read
-// with O_DIRECT in the same run; starting with 200,000 samples; memory.
+// with O_DIRECT in the same run; starting with 200,000 samples, which has a target; memory.
 //   disk_bench FOLDER [FILES] [THREADS]
+// Ends with 1 if the target was missed.
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -153,7 +154,9 @@ void measure_churn(const std::string& folder, std::size_t count) {
   tell("write to a full tier", seconds_of([&] { write_some(count / 2, count); }), count / 2, bytes / 2);
 }
 
-void measure_start(const std::string& folder) {
+// True if the target was reached.
+bool measure_start(const std::string& folder) {
+  constexpr double kMostSeconds = 1;
   const std::vector<FileRef> files = make_files(200'000, 2'000, 3'000);
   const std::shared_ptr<std::byte[]> data(new std::byte[3'000]());
   {
@@ -176,6 +179,9 @@ void measure_start(const std::string& folder) {
   printf("start with %lu samples: %.3f s, and %.3f s to adopt them; RSS %zu MB, %zu MB more than before\n",
          static_cast<unsigned long>(tier->counts().samples), start, adopt, memory_kib() / 1024,
          (memory_kib() - std::min(before, memory_kib())) / 1024);
+  const bool reached = start <= kMostSeconds;
+  printf("target: starting with 200,000 samples takes at most %.0f s: %s\n", kMostSeconds, reached ? "reached" : "MISSED");
+  return reached;
 }
 
 }  // namespace
@@ -190,5 +196,5 @@ int main(int count, char** arguments) {
   winnow::measure_transfer(folder, count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 8'000,
                            count > 3 ? static_cast<unsigned>(atoi(arguments[3])) : 4);
   winnow::measure_churn(folder, count > 2 ? std::strtoull(arguments[2], nullptr, 10) : 8'000);
-  winnow::measure_start(folder);
+  return winnow::measure_start(folder) ? 0 : 1;
 }

@@ -47,9 +47,9 @@ class FaultySource final : public Source {
     changed_.notify_all();
   }
   // Returns when `count` reads wait; false if that does not come to pass.
-  bool wait_for_stalled(int count) {
+  bool wait_for_stalled(int count, std::chrono::milliseconds patience = std::chrono::seconds(20)) {
     std::unique_lock lock(mutex_);
-    return changed_.wait_for(lock, std::chrono::seconds(20), [&] { return waiting_ >= count; });
+    return changed_.wait_for(lock, patience, [&] { return waiting_ >= count; });
   }
 
   // Runs before each read, on the reading thread: a place to change the file behind its back.

@@ -173,6 +173,62 @@ TEST_F(FlightTableTest, AReaderWaitsOnlyWhileItsFlightIsAloft) {
   EXPECT_EQ(table.aloft(), 0u);
 }
 
+TEST_F(FlightTableTest, WhatIsBookedAheadIsBookedOnce) {
+  int told = 0;
+  const FlightPtr flight = table.book(kFile, whole(), [&](Brought) { ++told; });
+  ASSERT_NE(flight, nullptr);
+  EXPECT_TRUE(flight->prefetched);
+  EXPECT_EQ(table.book(kFile, {2, 3}, [&](Brought) { ++told; }), nullptr);
+  EXPECT_EQ(table.aloft(), 1u);
+  EXPECT_FALSE(table.has_waiting_reader(kFile.id)) << "nobody has asked for it";
+  EXPECT_EQ(told, 0);
+}
+
+TEST_F(FlightTableTest, TheFirstToBoardAFlightThatHasNotBegunSeesToIt) {
+  const FlightPtr flight = table.book(kFile, whole(), [](Brought) {});
+  EXPECT_EQ(board(kFile, {2, 3}, first), flight);
+  EXPECT_EQ(board(kFile, {5, 2}, second), nullptr);
+  EXPECT_TRUE(table.has_waiting_reader(kFile.id));
+  EXPECT_TRUE(table.begin(flight, kNow));
+  EXPECT_FALSE(table.begin(flight, kNow)) << "begun twice";
+  table.land(flight, to_bytes(kContent));
+  EXPECT_EQ(first.text(), "234");
+  EXPECT_EQ(second.text(), "56");
+}
+
+TEST_F(FlightTableTest, NobodySeesToAFlightThatHasBegun) {
+  const FlightPtr flight = table.book(kFile, whole(), [](Brought) {});
+  table.begin(flight, kNow);
+  EXPECT_EQ(board(kFile, {2, 3}, first), nullptr);
+  table.land(flight, errno_error(EACCES));
+  EXPECT_EQ(first.error(), errno_error(EACCES));
+}
+
+TEST_F(FlightTableTest, WhoBoardsAPrefetchHasItsOwnTime) {
+  using std::chrono::seconds;
+  const FlightPtr flight = table.book(kFile, whole(), [](Brought) {});
+  table.begin(flight, kNow - seconds(100));
+  EXPECT_EQ(table.waiting_since(*flight), kNow - seconds(100));
+  board(kFile, {2, 3}, first);
+  EXPECT_EQ(table.waiting_since(*flight), kNow);
+  EXPECT_EQ(table.expire(kNow - seconds(1), errno_error(EIO)), 0u);
+  EXPECT_FALSE(first.arrived());
+  EXPECT_EQ(table.expire(kNow, errno_error(EIO)), 1u);
+  EXPECT_EQ(first.error(), errno_error(EIO));
+}
+
+TEST_F(FlightTableTest, AFlightThatWaitsForItsTurnForNobodyDoesNotExpire) {
+  Brought brought = Brought::kFromSource;
+  FlightPtr flight = table.book(kFile, whole(), [&](Brought what) { brought = what; });
+  table.expire(kNow + std::chrono::hours(1), errno_error(EIO));
+  EXPECT_EQ(table.aloft(), 1u);
+  table.expire(FlightTable::Clock::time_point::max(), errno_error(EIO));
+  EXPECT_EQ(table.aloft(), 0u);
+  EXPECT_EQ(brought, Brought::kFromSource) << "somebody could still begin it";
+  flight.reset();
+  EXPECT_EQ(brought, Brought::kNothing);
+}
+
 TEST_F(FlightTableTest, AWaiterMayAskAgainFromWithinItsAnswer) {
   Answer again;
   FlightPtr rebooked;

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "tests/cache/answer.h"
+
 namespace winnow {
 namespace {
 
@@ -57,6 +59,20 @@ TEST(ReadWindow, EndsWithTheFile) {
   const std::uint64_t size = 10 * kMiB + 123;
   const Range range = window.next(kFile, {10 * kMiB, 123}, size);
   EXPECT_EQ(range.end(), size);
+}
+
+TEST(ReadWindow, BeginsAndEndsWithPieces) {
+  ReadWindow window(8 * kMiB, kMiB);
+  const std::uint64_t size = 30 * kMiB + 123;
+  Range range = window.next(kFile, {5 * kMiB + 4096, 4096}, size);
+  EXPECT_EQ(range, (Range{5 * kMiB, kMiB}));
+  range = window.next(kFile, {6 * kMiB - 4096, 8192}, size);
+  EXPECT_EQ(range, (Range{5 * kMiB, 2 * kMiB})) << "reads on, across a border";
+  for (int i = 0; i < 3; ++i) range = window.next(kFile, {range.end(), 4096}, size);
+  EXPECT_EQ(range, (Range{19 * kMiB, 8 * kMiB})) << "4 MiB, 8 MiB, and no more";
+  range = window.next(kFile, {30 * kMiB, 123}, size);
+  EXPECT_EQ(range.end(), size);
+  EXPECT_EQ(range.offset % kMiB, 0u);
 }
 
 TEST(ReadWindow, FilesDoNotDisturbEachOther) {

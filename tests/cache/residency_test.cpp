@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "policy/lru.h"
+#include "policy/registry.h"
 
 namespace winnow {
 namespace {
@@ -18,8 +19,8 @@ constexpr SampleId A{1}, B{2}, C{3}, D{4};
 struct Ledger {
   PageCounts counts;
   Residency residency;
-  explicit Ledger(std::uint64_t budget_pages)
-      : residency(budget_pages * kPage, std::make_unique<Lru>(), counts) {}
+  explicit Ledger(std::uint64_t budget_pages, const std::string& policy = "lru")
+      : residency(budget_pages * kPage, make_eviction(policy, ""), counts) {}
 };
 
 TEST(Residency, IsEmptyAtFirst) {
@@ -76,6 +77,53 @@ TEST(Residency, TheLeastRecentlyUsedAreTheVictims) {
   ASSERT_FALSE(victims.empty());
   EXPECT_EQ(victims.front(), B);
   EXPECT_EQ(std::count(victims.begin(), victims.end(), D), 0);
+}
+
+TEST(Residency, UnderImportanceTheHighScoresStay) {
+  Ledger ledger(64, "importance");
+  Residency& residency = ledger.residency;
+  for (std::uint64_t id = 1; id <= 100; ++id) {
+    residency.set_importance(SampleId{id}, static_cast<double>(id * 37 % 101) / 101);
+    residency.add(SampleId{id}, kPage, kPage);
+  }
+  std::set<std::uint64_t> gone;
+  for (const SampleId id : residency.choose_victims()) gone.insert(value(id) * 37 % 101);
+  ASSERT_EQ(gone.size(), 38u);
+  EXPECT_EQ(*gone.rbegin(), 38u) << "a higher score left before a lower one";
+}
+
+TEST(Residency, UnderImportanceWhatWasReadLeavesBeforeWhatWasNot) {
+  Ledger ledger(3, "importance");
+  Residency& residency = ledger.residency;
+  for (const SampleId id : {A, B, C}) residency.add(id, kPage, kPage);
+  residency.set_importance(B, 0.1);
+  residency.begin_epoch();
+  residency.touch(C);
+  residency.add(D, kPage, kPage, true);
+  const auto victims = residency.choose_victims();
+  ASSERT_FALSE(victims.empty());
+  EXPECT_EQ(victims.front(), C) << "read, though others matter less";
+}
+
+TEST(Residency, UnderNoneNobodyLeavesForANewcomer) {
+  Ledger ledger(2, "none");
+  Residency& residency = ledger.residency;
+  for (const SampleId id : {A, B}) EXPECT_FALSE(residency.add(id, kPage, kPage));
+  for (const SampleId id : {C, D}) EXPECT_TRUE(residency.add(id, kPage, kPage));
+  EXPECT_EQ(residency.choose_victims(), (std::vector<SampleId>{C, D}));
+}
+
+TEST(Residency, WhatCameAheadStaysUntilItIsRead) {
+  Ledger ledger(10'000, "importance");
+  Residency& residency = ledger.residency;
+  for (std::uint64_t id = 1; id <= 100; ++id) residency.add(SampleId{id}, 40 * kPage, 40 * kPage, true);
+  EXPECT_TRUE(residency.has_room_ahead(1'000 * kPage));
+  EXPECT_FALSE(residency.has_room_ahead(5'000 * kPage)) << "readers need some room, too";
+  for (std::uint64_t id = 101; id <= 260; ++id) residency.add(SampleId{id}, 40 * kPage, 40 * kPage);
+  for (const SampleId id : residency.choose_victims()) EXPECT_GT(value(id), 100u) << "left before it was read";
+  EXPECT_FALSE(residency.has_room_ahead(5'000 * kPage));
+  for (std::uint64_t id = 1; id <= 100; ++id) residency.touch(SampleId{id});
+  EXPECT_TRUE(residency.has_room_ahead(5'000 * kPage)) << "what was read makes room";
 }
 
 TEST(Residency, VictimsAreEnoughToComeUnderTheBudget) {

@@ -162,6 +162,41 @@ TEST(WorkerPool, BackgroundDoesNotOvertakeDemandThatWaitsForRoom) {
   EXPECT_EQ(order, (std::vector{1, 2}));
 }
 
+TEST(WorkerPool, BackgroundLeavesThreadsForDemand) {
+  Gate first, second, demand;
+  std::promise<void> third;
+  auto third_ran = third.get_future();
+  WorkerPool pool({.name = "test", .max_threads = 3, .background_threads = 2});
+  pool.submit(Urgency::kBackground, 0, first.job());
+  pool.submit(Urgency::kBackground, 0, second.job());
+  first.wait_until_entered();
+  second.wait_until_entered();
+  pool.submit(Urgency::kBackground, 0, [&] { third.set_value(); });
+  pool.submit(Urgency::kDemand, 0, demand.job());
+  demand.wait_until_entered();  // would hang if background held all threads
+  EXPECT_EQ(third_ran.wait_for(50ms), std::future_status::timeout) << "background took more than its share";
+  first.open();
+  third_ran.wait();
+  second.open();
+  demand.open();
+}
+
+TEST(WorkerPool, BackgroundLeavesWeightForDemand) {
+  Gate first, demand;
+  std::promise<void> second;
+  auto second_ran = second.get_future();
+  WorkerPool pool({.name = "test", .max_threads = 4, .max_weight = 10, .background_weight = 5});
+  pool.submit(Urgency::kBackground, 4, first.job());
+  first.wait_until_entered();
+  pool.submit(Urgency::kBackground, 4, [&] { second.set_value(); });
+  pool.submit(Urgency::kDemand, 6, demand.job());
+  demand.wait_until_entered();  // would hang if both background jobs had begun
+  demand.open();
+  EXPECT_EQ(second_ran.wait_for(50ms), std::future_status::timeout) << "background took more than its share";
+  first.open();
+  second_ran.wait();
+}
+
 TEST(WorkerPool, StoppingDropsWhatHasNotBegunAndWaitsForWhatHas) {
   Gate gate;
   std::atomic<bool> second_ran{false};

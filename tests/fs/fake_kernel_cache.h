@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -53,6 +54,10 @@ class FakeKernelCache final : public KernelCache {
     const auto all = events();
     return static_cast<std::size_t>(std::count(all.begin(), all.end(), event));
   }
+  bool was_asked_for(const std::string& path) const {
+    const std::lock_guard lock(mutex_);
+    return asked_for_.contains(path);
+  }
   // Something of the test's own, to see its place among the events.
   void note(const std::string& event) {
     const std::lock_guard lock(mutex_);
@@ -73,6 +78,7 @@ class FakeKernelCache final : public KernelCache {
   void invalidate_attributes(NodeId id) override { tell("attributes " + std::to_string(value(id))); }
   std::optional<std::uint64_t> resident(const std::string& path) override {
     const std::lock_guard lock(mutex_);
+    asked_for_.insert(path);
     const auto found = resident_.find(path);
     return found != resident_.end() ? found->second : std::nullopt;
   }
@@ -93,6 +99,7 @@ class FakeKernelCache final : public KernelCache {
   int store_error_ = 0;
   std::map<std::string, std::optional<std::uint64_t>> resident_;
   std::map<std::string, std::optional<std::uint64_t>> left_;
+  std::set<std::string> asked_for_;
   std::vector<Store> stores_;
   std::vector<std::string> events_;
 };

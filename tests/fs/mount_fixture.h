@@ -13,7 +13,7 @@
 #include "fs/read_path.h"
 #include "fs/snapshots.h"
 #include "fs/state_dir.h"
-#include "policy/lru.h"
+#include "policy/registry.h"
 #include "tests/cache/answer.h"
 #include "tests/cache/faulty_source.h"
 #include "tests/cache/temporary_folder.h"
@@ -32,7 +32,7 @@ class MountFixture : public testing::Test {
     notifications = std::make_unique<WorkerPool>(
         WorkerPool::Options{.name = "test-notify", .max_threads = notification_threads});
     pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, budget_bytes,
-                                       std::make_unique<Lru>(), page_counts);
+                                       make_eviction(policy, ""), page_counts);
     reads = std::make_unique<ReadPath>(source, tier, *snapshots, kernel, *notifications, pages.get(), options);
     filesystem = std::make_unique<Filesystem>(ownership, *snapshots, *reads, pages.get());
   }
@@ -52,6 +52,7 @@ class MountFixture : public testing::Test {
   }
 
   NoTier tier;
+  std::string policy = "lru";  // of the page cache
   Node node(const std::string& path) const { return at_path(*snapshots->tree(), path).value(); }
   NodeId id(const std::string& path) const { return node(path).id; }
   std::string read(const std::string& path, std::uint64_t offset = 0, std::size_t size = 1 << 20) {

@@ -138,6 +138,46 @@ TEST_F(PageTierTest, PassingTheBudgetDropsTheLeastRecentlyOpened) {
   EXPECT_EQ(pages->counts().dropped_files, kernel.events().size());
 }
 
+// Which two of four leave, for a reader of the fourth, when the epoch has read one of the others already, or none.
+TEST_F(PageTierTest, UnderImportanceWhatWasReadGoesFirstThenTheLowestScore) {
+  policy = "importance";
+  start(3 * kPage);
+  const auto fill = [&] {
+    for (const auto& [name, importance] : {std::pair{"a", 0.9}, {"b", 0.1}, {"c", 0.5}}) {
+      pages->set_importance(sample_of(id(name)), importance);
+      pages->note_read(ref(name), kPage);
+    }
+    pages->begin_epoch();
+  };
+  fill();
+  pages->note_open(id("a"));
+  pages->note_read(ref("d"), kPage);
+  drain(*notifications);
+  EXPECT_EQ(kernel.events(), (std::vector<std::string>{"drop a", "drop d"})) << "an unread one went";
+  fill();
+  pages->note_read(ref("d"), kPage);
+  drain(*notifications);
+  EXPECT_EQ(kernel.count("drop d"), 2u);
+  EXPECT_EQ(kernel.count("drop b"), 1u) << "of the unread ones it matters least";
+}
+
+TEST_F(PageTierTest, UnderNoneWhoIsThereStaysAndNewcomersGo) {
+  policy = "none";
+  start(2 * kPage);
+  for (const char* name : {"a", "b", "c", "d"}) pages->note_read(ref(name), kPage);
+  drain(*notifications);
+  EXPECT_EQ(kernel.count("drop a") + kernel.count("drop b"), 0u);
+  EXPECT_EQ(kernel.count("drop c") + kernel.count("drop d"), 2u);
+}
+
+TEST_F(PageTierTest, WrongPagesAreDiscardedAlsoWhereTheyAreMapped) {
+  start();
+  pages->note_read(ref("a"), kPage);
+  pages->discard(sample_of(id("a")));
+  EXPECT_EQ(kernel.count("node " + std::to_string(value(id("a")))), 1u);
+  EXPECT_EQ(pages->residency().total_bytes(), 0u);
+}
+
 TEST_F(PageTierTest, WhatCannotBeDroppedByNameIsInvalidated) {
   start(kPage);
   kernel.set_left_after_drop("a", std::nullopt);

@@ -2,8 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "cache/directory_source.h"
 #include "fs/state_dir.h"
+#include "policy/registry.h"
 #include "tests/cache/temporary_folder.h"
 #include "tests/fs/fake_kernel_cache.h"
 #include "tests/fs/mount_fixture.h"
@@ -19,12 +23,26 @@ class LyingSource final : public Source {
   Result<Listing> list(ScanProgress& progress) override { return truth_.list(progress); }
   Result<FileStat> stat(const std::string& path) override { return truth_.stat(path); }
   Result<Bytes> read(const std::string& path, const Version& version, std::uint64_t offset, std::size_t size) override {
+    if (path == fails && fail_times != 0) {
+      --fail_times;
+      return errno_error(EIO);
+    }
+    {
+      const std::lock_guard lock(mutex);
+      largest = std::max(largest, size);
+      ++reads;
+    }
     const auto bytes = truth_.read(path, version, offset, size);
     if (!bytes || path != lies_about) return bytes;
     const std::shared_ptr<std::byte[]> other(new std::byte[size]());
     return Bytes(other, bytes.value().size());
   }
   std::string lies_about;
+  std::string fails;
+  std::atomic<int> fail_times{-1};  // for ever
+  std::mutex mutex;                 // guards the two below
+  std::size_t largest = 0;
+  int reads = 0;
 
  private:
   Source& truth_;
@@ -33,19 +51,29 @@ class LyingSource final : public Source {
 struct WarmTest : testing::Test {
   WarmTest() {
     for (int i = 0; i < 50; ++i) folder.file("d/f" + std::to_string(100 + i), std::string(5000, static_cast<char>('a' + i % 26)));
+  }
+  // With a disk, or with nothing but the page cache, of which the kernel takes what it is given.
+  void start(bool with_disk = true) {
     take_snapshot(source, state, false, nullptr, progress);
     snapshots = std::make_unique<Snapshots>(source, state, false, state.open_tree());
     notifications = std::make_unique<WorkerPool>(WorkerPool::Options{.name = "test-notify", .max_threads = 1});
     MountOptions options;
-    options.disk_bytes = 16 << 20;
+    options.disk_bytes = with_disk ? 32 << 20 : 0;
     options.disk_dir = disk_folder.path();
-    options.page_cache = false;
+    options.memory_bytes = 64 << 20;
+    options.page_cache = !with_disk;
     tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true);
-    reads = std::make_unique<ReadPath>(source, tiers->near(), *snapshots, kernel, *notifications, nullptr,
-                                       FetchOptions{.threads = 4});
-    tiers->attach(nullptr, *reads, [](NodeId) { return true; });
+    pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, options.memory_bytes,
+                                       make_eviction(options.policy, ""), page_counts);
+    PageTier* const kept = with_disk ? nullptr : pages.get();
+    reads = std::make_unique<ReadPath>(source, tiers->near(), *snapshots, kernel, *notifications, kept,
+                                       FetchOptions{.whole_file_bytes = 1 << 20, .threads = 4});
+    tiers->attach(kept, *reads, [this](NodeId id) {
+      const auto tree = snapshots->tree();
+      return kernel.was_asked_for(tree->path(*tree->find(id)));
+    });
     tiers->adopt();
-    warm = std::make_unique<Warm>(*snapshots, *tiers, source, "/nowhere");
+    warm = std::make_unique<Warm>(Warm::Parts{*snapshots, *tiers, *reads, kernel, source, folder.path()});
   }
   void TearDown() override {
     reads->stop();
@@ -60,28 +88,91 @@ struct WarmTest : testing::Test {
   StateDir state{state_folder.path()};
   ScanProgress progress;
   FakeKernelCache kernel;
+  PageCounts page_counts;
   std::unique_ptr<Snapshots> snapshots;
   std::unique_ptr<WorkerPool> notifications;
   std::unique_ptr<Tiers> tiers;
+  std::unique_ptr<PageTier> pages;
   std::unique_ptr<ReadPath> reads;
   std::unique_ptr<Warm> warm;
 };
 
 TEST_F(WarmTest, FillsAFractionInTheOrderOfPathsAndThenTheRest) {
+  start();
   const WarmProgress half = warm->run({.fraction = 0.5});
   EXPECT_EQ(half.files, 25u);
   EXPECT_EQ(half.fetched_files, 25u);
-  tiers->disk()->flush();
+  EXPECT_EQ(half.held_files, 25u);
+  EXPECT_EQ(half.found_bytes, 0u);
+  EXPECT_EQ(tiers->disk()->counts().queued_bytes, 0u) << "it is all written when the run has ended";
   EXPECT_EQ(tiers->shares().disk_files, 25u);
   const WarmProgress rest = warm->run({});
   EXPECT_EQ(rest.done_files, 50u);
   EXPECT_EQ(rest.fetched_files, 25u);
+  EXPECT_EQ(rest.held_files, 50u);
+  EXPECT_EQ(rest.found_bytes, 25u * 5000) << "what was there before is no measure of the rate";
   EXPECT_FALSE(rest.running);
 }
 
+TEST_F(WarmTest, ALargeFileComesByPartsAndAllOfItIsKept) {
+  folder.file("large", pattern((9 << 20) + 5));
+  start();
+  const WarmProgress made = warm->run({});
+  EXPECT_EQ(made.held_files, 51u);
+  EXPECT_EQ(made.fetched_files, 51u);
+  EXPECT_EQ(made.done_bytes, made.bytes);
+  EXPECT_LE(source.largest, std::size_t{1} << 20);
+  const int before = source.reads;
+  EXPECT_EQ(before, 60);
+  EXPECT_EQ(warm->run({}).held_files, 51u);
+  EXPECT_EQ(source.reads, before);
+}
+
+TEST_F(WarmTest, WhatIsMissingOfALargeFileIsFetchedAndNoMore) {
+  folder.file("large", pattern(9 << 20));
+  start();
+  const auto node = at_path(*snapshots->tree(), "large").value();
+  const FileRef large{sample_of(node.id), "large", node.stat.version};
+  const auto bytes = directory.read("large", large.version, 0, 5 << 20);
+  tiers->disk()->write(large, 0, bytes.value());
+  const WarmProgress made = warm->run({});
+  EXPECT_EQ(made.held_files, 51u);
+  EXPECT_EQ(made.found_bytes, 5u << 20);
+  EXPECT_EQ(source.reads, 50 + 4);
+}
+
+TEST_F(WarmTest, WithoutADiskFilesAreLookedUpAndTheirPagesPushed) {
+  folder.file("large", pattern((3 << 20) + 5));
+  start(false);
+  const WarmProgress made = warm->run({});
+  EXPECT_EQ(made.held_files, 51u);
+  EXPECT_EQ(made.fetched_files, 51u);
+  std::uint64_t stored = 0;
+  for (const auto& store : kernel.stores()) stored += store.bytes.size();
+  EXPECT_EQ(stored, made.bytes);
+}
+
+TEST_F(WarmTest, WhatTheKernelDoesNotTakeIsNotCountedAsHeld) {
+  start(false);
+  kernel.refuse_stores(ENOENT);
+  const WarmProgress made = warm->run({});
+  EXPECT_EQ(made.fetched_files, 50u);
+  EXPECT_EQ(made.held_files, 0u);
+}
+
+TEST_F(WarmTest, ItStopsWhereSomebodyWouldHaveToLeave) {
+  folder.file("large", pattern(40 << 20));
+  start();
+  const WarmProgress made = warm->run({});
+  EXPECT_TRUE(made.full);
+  EXPECT_EQ(made.held_files, 50u);
+  EXPECT_EQ(made.done_files, 50u);
+  EXPECT_EQ(tiers->disk()->counts().evictions + tiers->disk()->counts().dropped_writes, 0u);
+}
+
 TEST_F(WarmTest, TheCheckFindsAndDropsWhatDiffersFromTheSource) {
+  start();
   warm->run({});
-  tiers->disk()->flush();
   EXPECT_EQ(warm->run({.check = true}).wrong_files, 0u);
   source.lies_about = "d/f107";
   EXPECT_EQ(warm->run({.check = true}).wrong_files, 1u);
@@ -89,11 +180,63 @@ TEST_F(WarmTest, TheCheckFindsAndDropsWhatDiffersFromTheSource) {
   EXPECT_EQ(warm->run({.check = true}).wrong_files, 0u);
 }
 
-TEST_F(WarmTest, AFailingSourceIsCountedAndTheRestGoesOn) {
+TEST_F(WarmTest, TheCheckDropsWrongPagesToo) {
+  start(false);
+  warm->run({});
+  source.lies_about = "d/f107";
+  const NodeId node = at_path(*snapshots->tree(), "d/f107")->id;
+  EXPECT_EQ(warm->run({.check = true}).wrong_files, 1u);
+  EXPECT_EQ(kernel.count("node " + std::to_string(value(node))), 1u);
+  EXPECT_EQ(pages->residency().bytes(sample_of(node)), 0u);
+}
+
+TEST_F(WarmTest, ASourceThatDoesNotAnswerIsNoAllClear) {
+  start();
+  warm->run({});
+  source.fails = "d/f110";
+  const WarmProgress checked = warm->run({.check = true, .source_timeout = std::chrono::milliseconds(50)});
+  EXPECT_EQ(checked.failed_files, 1u);
+  EXPECT_EQ(checked.done_files, 50u);
+  EXPECT_EQ(tiers->shares().disk_files, 50u) << "it may well be right";
+}
+
+TEST_F(WarmTest, TheCheckTriesAgainAsReadsDo) {
+  start();
+  warm->run({});
+  source.fails = "d/f110";
+  source.fail_times = 2;
+  const WarmProgress checked = warm->run({.check = true});
+  EXPECT_EQ(checked.failed_files + checked.wrong_files, 0u);
+  EXPECT_EQ(source.fail_times, 0);
+}
+
+TEST_F(WarmTest, WhatChangedAtTheSourceIsDroppedAndItsNameLeadsToTheNewFile) {
+  start();
+  warm->run({});
+  const NodeId old = at_path(*snapshots->tree(), "d/f110")->id;
   folder.overwrite("d/f110", "changed");
-  const WarmProgress progress_made = warm->run({});
-  EXPECT_EQ(progress_made.failed_files, 1u);
-  EXPECT_EQ(progress_made.done_files, 50u);
+  const WarmProgress checked = warm->run({.check = true});
+  EXPECT_EQ(checked.changed_files, 1u);
+  EXPECT_EQ(checked.wrong_files + checked.failed_files, 0u);
+  EXPECT_EQ(tiers->shares().disk_files, 49u);
+  EXPECT_NE(at_path(*snapshots->tree(), "d/f110")->id, old);
+  drain(*notifications);
+  EXPECT_FALSE(kernel.events().empty()) << "the kernel was not told";
+}
+
+TEST_F(WarmTest, AFailingSourceIsCountedAndTheRestGoesOn) {
+  start();
+  folder.overwrite("d/f110", "changed");
+  const WarmProgress made = warm->run({});
+  EXPECT_EQ(made.failed_files, 1u);
+  EXPECT_EQ(made.done_files, 50u);
+  EXPECT_EQ(made.held_files, 49u);
+}
+
+TEST_F(WarmTest, AMountThatKeepsNothingSaysSo) {
+  start(false);
+  tiers->attach(nullptr, *reads, [](NodeId) { return true; });
+  EXPECT_THROW(warm->run({}), StartupError);
 }
 
 }  // namespace

@@ -18,10 +18,12 @@ struct FaultyTier {
   std::shared_ptr<std::atomic<std::int64_t>> seconds = std::make_shared<std::atomic<std::int64_t>>(0);
   std::unique_ptr<DiskTier> tier;
 
-  FaultyTier() { start(); }
+  const std::string policy;
+
+  explicit FaultyTier(std::string which = "lru") : policy(std::move(which)) { start(); }
   void start() {
     tier.reset();
-    DiskOptions options = disk_options(folder.path(), kBudget);
+    DiskOptions options = disk_options(folder.path(), kBudget, policy);
     options.io = std::make_unique<FaultyIo>(faults);
     options.now = [clock = seconds] {
       return std::chrono::steady_clock::time_point(std::chrono::seconds(clock->load()));
@@ -62,6 +64,8 @@ TEST_P(DiskWriteFailures, TurnWritingOffUntilItWorksAgainWhileReadsGoOn) {
   *faulty.seconds += 61;
   store(tier, file_ref(4, 9'000));
   EXPECT_TRUE(tier.counts().writing);
+  EXPECT_NE(tier.counts().why_not_writing, "") << "one write does not end an outage";
+  *faulty.seconds += 61;
   EXPECT_EQ(tier.counts().why_not_writing, "");
   EXPECT_EQ(text_of(*tier.read(file_ref(4, 9'000))), text_of(content_of(file_ref(4, 9'000))));
   EXPECT_LE(blocks_of(faulty.folder.path()), kBudget);
@@ -104,14 +108,77 @@ TEST(DiskFaults, AShortWriteIsNotAWrite) {
   EXPECT_TRUE(faulty.tier->read(file_ref(1, 90'000)));
 }
 
-TEST(DiskFaults, AReadErrorIsAMissAndTheSlotStays) {
+// As a nearly full disk does: what fits a hole is written, and then it fails to grow again.
+TEST(DiskFaults, AnOutageIsOneUntilWritingHasGoneWellForAWhile) {
   FaultyTier faulty;
-  store(*faulty.tier, file_ref(1, 9'000));
+  DiskTier& tier = *faulty.tier;
+  store(tier, file_ref(1, 9'000));
+  faulty.faults->allocate_error = ENOSPC;
+  store(tier, file_ref(2, 7'000'000));
+  for (std::uint64_t minute = 0; minute < 3; ++minute) {
+    *faulty.seconds += 61;
+    store(tier, file_ref(10 + minute, 9'000));
+    EXPECT_TRUE(tier.contains(file_ref(10 + minute, 9'000))) << "it fits a hole";
+    EXPECT_TRUE(tier.counts().writing);
+    *faulty.seconds += 30;
+    EXPECT_NE(tier.counts().why_not_writing, "");
+    store(tier, file_ref(20 + minute, 7'000'000));
+    EXPECT_FALSE(tier.counts().writing);
+    EXPECT_NE(tier.counts().why_not_writing, "");
+  }
+  faulty.faults->allocate_error = 0;
+  *faulty.seconds += 61;
+  store(tier, file_ref(30, 9'000));
+  *faulty.seconds += 61;
+  EXPECT_EQ(tier.counts().why_not_writing, "");
+  EXPECT_TRUE(tier.counts().writing);
+}
+
+TEST(DiskFaults, ARetryOfWhichNothingIsWantedEndsAnOutageToo) {
+  FaultyTier faulty("none");
+  DiskTier& tier = *faulty.tier;
+  for (std::uint64_t id = 1; tier.counts().refused == 0; ++id) store(tier, file_ref(id, 100'000));
+  tier.remove(file_ref(1, 100'000));
+  faulty.faults->write_error = EIO;
+  store(tier, file_ref(1'000, 100'000));
+  ASSERT_FALSE(tier.counts().writing);
+  faulty.faults->write_error = 0;
+  *faulty.seconds += 61;
+  const std::uint64_t writes = tier.counts().writes;
+  store(tier, file_ref(2'000, 1 << 20));
+  EXPECT_EQ(tier.counts().writes, writes) << "it does not fit, and nobody leaves for it";
+  *faulty.seconds += 61;
+  EXPECT_EQ(tier.counts().why_not_writing, "");
+}
+
+TEST(DiskFaults, AReadErrorIsAMissAndTheSlotStaysUntilItFailsAgain) {
+  FaultyTier faulty;
+  const FileRef file = file_ref(1, 9'000);
+  store(*faulty.tier, file);
   faulty.faults->read_error = EIO;
-  EXPECT_FALSE(faulty.tier->read(file_ref(1, 9'000)));
+  EXPECT_FALSE(faulty.tier->read(file));
   EXPECT_EQ(faulty.tier->counts().read_errors, 1u);
+  EXPECT_TRUE(faulty.tier->contains(file));
   faulty.faults->read_error = 0;
-  EXPECT_TRUE(faulty.tier->read(file_ref(1, 9'000)));
+  EXPECT_TRUE(faulty.tier->read(file));
+  faulty.faults->read_error = EIO;
+  EXPECT_FALSE(faulty.tier->read(file));
+  EXPECT_FALSE(faulty.tier->contains(file)) << "it would be held, and missed, for ever";
+  faulty.faults->read_error = 0;
+  store(*faulty.tier, file);
+  EXPECT_TRUE(faulty.tier->read(file));
+}
+
+TEST(DiskFaults, OfSeveralChunksOnlyTheUnreadableIsLetGo) {
+  FaultyTier faulty;
+  const FileRef file = file_ref(1, 3 << 20);
+  store(*faulty.tier, file);
+  faulty.faults->bad_read_of = 1;  // the second megabyte or so of the first slab
+  for (int i = 0; i < 2; ++i) EXPECT_FALSE(faulty.tier->read(file));
+  faulty.faults->bad_read_of = -1;
+  EXPECT_EQ(faulty.tier->stored_bytes(file.id), 2u << 20);
+  store(*faulty.tier, file);
+  EXPECT_EQ(text_of(*faulty.tier->read(file)), text_of(content_of(file)));
 }
 
 TEST(DiskFaults, AFlippedBitIsAMissCountedAndLetGo) {

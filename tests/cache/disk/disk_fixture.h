@@ -82,12 +82,20 @@ class FaultyIo final : public BlockIo {
     std::atomic<int> allocate_error{0};
     std::atomic<bool> short_write{false};  // half of it, then ENOSPC
     std::atomic<bool> flip_reads{false};
+    std::atomic<int> bad_read_of{-1};  // EIO where this 1 MiB of a file is read
+    std::function<void()> after_each;    // call but a read; set before the tier starts
     std::function<void()> before_write;  // set before the tier starts
   };
   explicit FaultyIo(std::shared_ptr<Faults> faults) : faults_(std::move(faults)), real_(open_block_io().io) {}
 
   Result<void> read(std::span<const IoPiece> pieces) override {
     if (const int error = faults_->read_error) return errno_error(error);
+    for (const IoPiece& piece : pieces) {
+      const auto wanted = static_cast<std::int64_t>(faults_->bad_read_of);
+      if (wanted >= 0 && piece.offset <= static_cast<std::uint64_t>(wanted * kMiB + kMiB / 2) &&
+          piece.offset + piece.bytes.size() > static_cast<std::uint64_t>(wanted * kMiB + kMiB / 2))
+        return errno_error(EIO);
+    }
     auto result = real_->read(pieces);
     if (faults_->flip_reads) pieces.back().bytes[pieces.back().bytes.size() / 3] ^= std::byte{1};
     return result;
@@ -101,18 +109,24 @@ class FaultyIo final : public BlockIo {
       if (!half.bytes.empty()) (void)real_->write({&half, 1});
       return errno_error(ENOSPC);
     }
-    return real_->write(pieces);
+    return then(real_->write(pieces));
   }
   Result<void> append(int fd, std::uint64_t offset, std::span<const std::byte> bytes) override {
     if (const int error = faults_->append_error) return errno_error(error);
-    return real_->append(fd, offset, bytes);
+    return then(real_->append(fd, offset, bytes));
   }
   Result<void> allocate(int fd, std::uint64_t from, std::uint64_t bytes) override {
     if (const int error = faults_->allocate_error) return errno_error(error);
-    return real_->allocate(fd, from, bytes);
+    return then(real_->allocate(fd, from, bytes));
   }
 
  private:
+  static constexpr std::int64_t kMiB = 1 << 20;
+  Result<void> then(Result<void> result) const {
+    if (faults_->after_each) faults_->after_each();
+    return result;
+  }
+
   const std::shared_ptr<Faults> faults_;
   const std::unique_ptr<BlockIo> real_;
 };

@@ -79,5 +79,25 @@ TEST(DiskSpace, LittleIsLostToSlotsIndexAndHoles) {
   }
 }
 
+// A newcomer whose own sample comes up as the next to leave is refused; who would have left for it stays.
+TEST(DiskLedger, WhoStaysAfterARefusalLeavesInTheOldOrder) {
+  constexpr std::uint32_t kLength = 200'000;
+  DiskLedger ledger({make_eviction("lru", ""), make_admission("lru")}, {.unit_bytes = 512, .slab_bytes = 64 * kMiB},
+                    16 * kMiB);
+  ledger.add_space({0, 3 * slot_units(kLength, 512)});
+  const auto store = [&](std::uint64_t id) {
+    const auto extents = ledger.make_room(SampleId{id}, kLength);
+    ASSERT_TRUE(extents);
+    ledger.put(SampleId{id}, {.key = {id, id}, .length = kLength, .extents = *extents});
+  };
+  for (const std::uint64_t id : {1, 2, 3}) store(id);
+  EXPECT_FALSE(ledger.make_room(SampleId{3}, static_cast<std::uint32_t>(kMiB)));
+  for (const std::uint64_t id : {1, 2, 3}) EXPECT_EQ(ledger.bytes(SampleId{id}), kLength);
+  store(4);
+  store(5);
+  EXPECT_EQ(ledger.bytes(SampleId{1}), 0u) << "it was to leave before the second";
+  EXPECT_EQ(ledger.bytes(SampleId{2}), kLength);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -38,7 +38,8 @@ class Model {
       case 5:
         return tier_->begin_epoch();
       case 6:
-        return tier_->flush();
+        tier_->flush();
+        return;
       default:
         return random_() % 2 == 0 ? read(file) : tier_->write(file, 0, content_of(file));
     }

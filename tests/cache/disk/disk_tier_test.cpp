@@ -173,6 +173,61 @@ TEST(DiskTier, AFullQueueDropsAndCounts) {
   EXPECT_EQ(tier.counts().queued_bytes, 0u);
 }
 
+TEST(DiskTier, TheEndWritesWhatIsQueued) {
+  const TemporaryFolder folder;
+  std::vector<FileRef> files;
+  for (std::uint64_t id = 1; id <= 100; ++id) files.push_back(file_ref(id, 100'000));
+  {
+    DiskTier tier(disk_options(folder.path(), kBudget));
+    for (const FileRef& file : files) tier.write(file, 0, content_of(file));
+  }
+  DiskTier tier(disk_options(folder.path(), kBudget));
+  for (const FileRef& file : files) EXPECT_TRUE(tier.contains(file)) << file.path;
+}
+
+TEST(DiskTier, TellsHowMuchOfARangeItHoldsFromItsBeginningOn) {
+  const TemporaryFolder folder;
+  DiskTier tier(disk_options(folder.path(), kBudget));
+  const std::uint64_t chunk = disk_format::kChunkBytes;
+  const FileRef file = file_ref(1, 3 * chunk + 100);
+  const Bytes content = content_of(file);
+  tier.write(file, 0, content.part(0, 2 * chunk));
+  tier.write(file, 3 * chunk, content.part(3 * chunk, 100));
+  EXPECT_EQ(tier.held_from(file, 5, 3 * chunk), 2 * chunk - 5);
+  EXPECT_EQ(tier.held_from(file, chunk, 10), 10u);
+  EXPECT_EQ(tier.held_from(file, 2 * chunk, chunk), 0u);
+  EXPECT_EQ(tier.held_from(file, 3 * chunk, chunk), 100u) << "cut off at the file's end";
+  EXPECT_FALSE(tier.contains(file));
+}
+
+// Also while the index is compacted, when there are two of it for a moment.
+TEST(DiskTier, TheBudgetHoldsAtEveryStep) {
+  const TemporaryFolder folder;
+  constexpr std::uint64_t kSmall = 8 << 20;
+  auto faults = std::make_shared<FaultyIo::Faults>();
+  std::uint64_t most = 0, compactions = 0;
+  faults->after_each = [&] {
+    const std::uint64_t now = blocks_of(folder.path());
+    most = std::max(most, now);
+    compactions += std::filesystem::exists(folder / "index.new") ? 1 : 0;
+  };
+  DiskOptions options = disk_options(folder.path(), kSmall);
+  options.io = std::make_unique<FaultyIo>(faults);
+  DiskTier tier(std::move(options));
+  for (std::uint64_t id = 1; id <= 20'000; ++id) {
+    tier.write(file_ref(id, 700), 0, content_of(file_ref(id, 700)));
+    if (id % 1'000 == 0) tier.flush();
+  }
+  tier.flush();
+  EXPECT_GT(compactions, 2u);
+  EXPECT_LE(most, kSmall);
+  const DiskCounts counts = tier.counts();
+  EXPECT_LE(counts.high_water_bytes, kSmall);
+  EXPECT_GT(counts.high_water_bytes, counts.bytes_on_disk + counts.samples * sizeof(disk_format::IndexRecord) / 2)
+      << "the second index is not in it";
+  EXPECT_GT(counts.evictions, 1'000u);
+}
+
 TEST(DiskTier, OneProcessAtATime) {
   const TemporaryFolder folder;
   const DiskTier tier(disk_options(folder.path(), kBudget));
