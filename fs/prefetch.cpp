@@ -32,14 +32,14 @@ void Prefetch::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Prefetch::on_open(const Tree& tree, const Node& file, int pid, bool in_memory) {
+void Prefetch::on_open(const Tree& tree, const Node& file, int thread, bool in_memory) {
   const SampleId id = sample_of(file.id);
-  const int group = group_of(pid);
+  const int group = group_of(thread);
   const auto now = Clock::now();
   ReaderJobs::News news;
   {
     const std::lock_guard lock(mutex_);
-    news = jobs_.on_access(tree, file, group, pid, now);
+    news = jobs_.on_access(tree, file, group, thread, now);
     if (in_memory) consume(id);
     order_.note_reader(id, group);
     note_order_read(id, now);

@@ -62,7 +62,7 @@ class Prefetch {
   ~Prefetch();
 
   // `in_memory`: no READ will follow. Of other files, the READ makes room, not the open: until then they must stay.
-  void on_open(const Tree& tree, const Node& file, int pid, bool in_memory);
+  void on_open(const Tree& tree, const Node& file, int thread, bool in_memory);
   void on_miss(NodeId id);  // a READ came; where opens are not seen, it tells how far a declared order was read
   // Follows this order until it ends (DeclaredOrder), instead of what it would do by itself. An empty one ends it.
   void declare(std::vector<SampleId> order);

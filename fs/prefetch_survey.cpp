@@ -113,7 +113,8 @@ AheadStore::Prospect Prefetch::prospect_of(const Candidate& one, const std::set<
     if (is_ordered || jobs_.was_read(one.id, job)) continue;
     is_awaited = true;
     const auto plan = plans_.find(group);
-    if (!groups.contains(group) || plan == plans_.end() || !is_swept || !job.expects(one.id, *one.folder)) continue;
+    const bool is_planned = groups.contains(group) && plan != plans_.end() && is_swept;
+    if (!is_planned || !job.expects(one.id, *one.folder)) continue;
     if (one.is_held) {
       ahead_.add(one.id, one.size, plan->second.reader);
     } else if (options_.at_once > 0) {

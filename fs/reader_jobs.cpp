@@ -25,18 +25,18 @@ EpochWatch::Step step_from(const Catalogue& catalogue, std::string_view before, 
   }
 }
 
-// The step from the last read of the same process; nothing if this is its first.
-std::optional<EpochWatch::Step> step_of(ReaderJob& job, const Catalogue& catalogue, int pid, std::string path) {
+// The step from the last read of the same thread; nothing if this is its first.
+std::optional<EpochWatch::Step> step_of(ReaderJob& job, const Catalogue& catalogue, int thread, std::string path) {
   for (ReaderJob::LastRead& last : job.last_reads) {
-    if (last.pid != pid) continue;
+    if (last.thread != thread) continue;
     const EpochWatch::Step step = step_from(catalogue, last.path, path);
     last.path = std::move(path);
     return step;
   }
   if (job.last_reads.size() < ReaderJobs::kMostReaders) {
-    job.last_reads.push_back({pid, std::move(path)});
+    job.last_reads.push_back({thread, std::move(path)});
   } else {
-    job.last_reads[job.next_place++ % ReaderJobs::kMostReaders] = {pid, std::move(path)};
+    job.last_reads[job.next_place++ % ReaderJobs::kMostReaders] = {thread, std::move(path)};
   }
   return std::nullopt;
 }
@@ -60,7 +60,7 @@ ReaderJob& ReaderJobs::at(int group, std::uint64_t samples, Clock::time_point no
   return job;
 }
 
-ReaderJobs::News ReaderJobs::on_access(const Tree& tree, const Node& file, int group, int pid, Clock::time_point now) {
+ReaderJobs::News ReaderJobs::on_access(const Tree& tree, const Node& file, int group, int thread, Clock::time_point now) {
   ReaderJob& job = at(group, tree.catalogue().header().files, now);
   job.last_seen = now;
   News news{.group = group};
@@ -69,7 +69,7 @@ ReaderJobs::News ReaderJobs::on_access(const Tree& tree, const Node& file, int g
     std::string path = tree.path(file);
     std::string folder = top_folder_of(path);
     if (job.top_folders.insert(folder).second && job.watch.is_job()) news.new_folder = std::move(folder);
-    if (!job.watch.is_job()) step = step_of(job, tree.catalogue(), pid, std::move(path));
+    if (!job.watch.is_job()) step = step_of(job, tree.catalogue(), thread, std::move(path));
   }
   news.begins_epoch = job.watch.on_read(sample_of(file.id), step) != EpochWatch::Seen::kNothing;
   if (job.watch.is_job()) job.last_reads = {};

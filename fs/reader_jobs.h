@@ -1,5 +1,5 @@
 // Who reads the mount: accesses gathered by process group, and which of the groups are jobs, with their epochs. Whether a
-// group reads in order is judged by each of its processes alone: several that walk at once are walkers still. Groups
+// group reads in order is judged by each of its threads alone: several that walk at once are walkers still. Groups
 // that have ended, or not read for long, are forgotten. Not thread-safe; the clock comes from outside.
 #pragma once
 
@@ -36,10 +36,10 @@ struct ReaderJob {
   EpochWatch watch;
   std::set<std::string, std::less<>> top_folders;  // of the root, read from; told anew while any may come
   struct LastRead {
-    int pid = 0;
+    int thread = 0;
     std::string path;
   };
-  std::vector<LastRead> last_reads;  // by process, until it is known what they are
+  std::vector<LastRead> last_reads;  // by thread, until it is known what they are
   std::size_t next_place = 0;        // of those, the next to be given to another
   Clock::time_point last_seen;
 };
@@ -51,7 +51,7 @@ class ReaderJobs {
  public:
   using Clock = ReaderJob::Clock;
   static constexpr std::size_t kMost = 60;
-  static constexpr std::size_t kMostReaders = 64;  // of a group, that are told apart
+  static constexpr std::size_t kMostReaders = 512;  // threads of a group that are told apart
   static constexpr std::chrono::minutes kLongestSilence{30};
 
   // What an access shows of its group.
@@ -62,7 +62,7 @@ class ReaderJobs {
     std::optional<std::string> new_folder;
   };
   // Group 0 is whoever cannot be told apart: readers of other containers, and those that have ended.
-  News on_access(const Tree& tree, const Node& file, int group, int pid, Clock::time_point now);
+  News on_access(const Tree& tree, const Node& file, int group, int thread, Clock::time_point now);
 
   const ReaderJob* find(int group) const;
   // By the job in its epoch; where it may be one of several that share the data set, by any such.

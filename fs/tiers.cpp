@@ -114,8 +114,8 @@ void Tiers::foresee(SampleId id, Prospect prospect) {
   }
   if (changes) rank(id, is_nobodys ? kNobodysImportance : importance);
   if (prospect == Prospect::kWillBeRead) return;
-  if (disk_) disk_->touch(id);
-  if (pages_ != nullptr) pages_->note_open(node_of(id));
+  if (disk_ && disk_->stored_bytes(id) > 0) disk_->touch(id);
+  if (pages_ != nullptr && pages_->residency().bytes(id) > 0) pages_->note_open(node_of(id));
 }
 
 bool Tiers::in_memory(SampleId id, std::uint64_t size) const {
@@ -158,7 +158,8 @@ bool Tiers::has_room_ahead(std::uint64_t bytes) const {
 // it: each no more than what waits. So half of the disk may wait, and the oldest are never among it.
 bool Tiers::has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const {
   if (has_room_ahead(bytes)) return true;
-  return oldest_leaves_ && adopted_ && disk_ && can_queue(disk_->counts(), bytes) && ahead + bytes <= window_bytes() / 2;
+  return oldest_leaves_ && adopted_ && disk_ && can_queue(disk_->counts(), bytes) &&
+         ahead + bytes <= window_bytes() / 2;
 }
 
 // Only a file that the kernel knows has pages to be pushed to.

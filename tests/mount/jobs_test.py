@@ -3,7 +3,6 @@ a bucket whose GETs are counted."""
 import os
 import random
 import subprocess
-import sys
 import time
 
 import pytest
@@ -180,6 +179,37 @@ def test_walkers_are_no_jobs_however_many_processes_they_have(origin, bucket, pl
     run(["sh", "-c", command.format(mounted.path, place.root)], start_new_session=True)
     prefetch = mounted.status()["prefetch"]
     assert prefetch["fetched"] == 0 and prefetch["jobs"] == []
+
+
+# Arguments: list of paths, whether to shuffle. Four threads read a quarter each.
+THREADS = """
+import random, sys
+from threading import Thread
+paths = open(sys.argv[1]).read().splitlines()
+if sys.argv[2] == "1": random.Random(1).shuffle(paths)
+def read(part):
+    for path in part:
+        with open(path, "rb") as file: file.read()
+threads = [Thread(target=read, args=(paths[i * len(paths) // 4:(i + 1) * len(paths) // 4],)) for i in range(4)]
+for thread in threads: thread.start()
+for thread in threads: thread.join()
+print("epoch", flush=True)
+sys.stdin.readline()
+"""
+
+
+@pytest.mark.parametrize("track", ["fanotify", "open"])
+def test_threads_that_walk_are_no_job_and_threads_that_shuffle_are_one(origin, bucket, place, mount_s3, track):
+    origin.faults(latency_ms=5)
+    mounted = mount_s3(origin, *DISK, "--track", track)
+    paths = list_of(place, bucket, mounted)
+    for shuffles in (0, 1):
+        reader = Reader(THREADS, paths, shuffles)
+        reader.epoch()
+        wait_until(lambda: len(jobs_of(mounted)) == shuffles, "threads that shuffle are a job")
+        assert mounted.status()["prefetch"]["fetched"] == 0 or shuffles
+        reader.go_on()
+        reader.end()
 
 
 @pytest.mark.parametrize("disk", [True, False])
