@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/eventfd.h>
 #include <sys/fanotify.h>
 #include <sys/resource.h>
@@ -28,9 +29,11 @@ void raise_descriptor_limit() {
 }
 
 FileDescriptor open_fanotify() {
-  return FileDescriptor(fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK,
+  return FileDescriptor(fanotify_init(FAN_CLASS_NOTIF | FAN_CLOEXEC | FAN_NONBLOCK | FAN_REPORT_TID,
                                       O_RDONLY | O_LARGEFILE | O_CLOEXEC | O_NOATIME));
 }
+
+bool is_own_thread(int thread) { return tgkill(getpid(), thread, 0) == 0; }
 
 }  // namespace
 
@@ -79,7 +82,6 @@ void AccessTracker::run() {
 
 bool AccessTracker::drain() {
   alignas(fanotify_event_metadata) char buffer[kEventsAtOnce * sizeof(fanotify_event_metadata)];
-  const pid_t own_pid = getpid();
   const ssize_t got = read(fanotify_.get(), buffer, sizeof buffer);
   if (got <= 0) return false;
   auto left = got;
@@ -88,7 +90,7 @@ bool AccessTracker::drain() {
     if ((event->mask & FAN_Q_OVERFLOW) != 0) ++overflows_;
     if (event->fd < 0) continue;
     const FileDescriptor opened(event->fd);
-    if (event->pid == own_pid) continue;
+    if (is_own_thread(event->pid)) continue;
     // From what the kernel knows already: asking for more would send us a request for each open.
     struct statx found {};
     if (statx(opened.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) continue;

@@ -17,7 +17,8 @@ namespace winnow {
 
 class AccessTracker {
  public:
-  using OnOpen = std::function<void(NodeId, int pid)>;
+  // Of a thread: several that walk in one process each go their own way.
+  using OnOpen = std::function<void(NodeId, int thread)>;
 
   static bool is_permitted();
   // Null if the kernel does not permit it; `why` then says so.

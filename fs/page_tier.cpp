@@ -35,13 +35,32 @@ void PageTier::push(Push push) {
     return push.done();
   }
   const auto done = push.done;
+  const SampleId id = push.file.id;
+  note_coming(id, true);
   const bool taken =
-      notifications_.submit(WorkerPool::Urgency::kBackground, 0, [this, size, push = std::move(push)] {
+      notifications_.submit(WorkerPool::Urgency::kBackground, 0, [this, size, id, push = std::move(push)] {
         store(push);
+        note_coming(id, false);
         push.done();
         waiting_bytes_ -= size;
       });
-  if (!taken) done();
+  if (taken) return;
+  note_coming(id, false);
+  done();
+}
+
+void PageTier::note_coming(SampleId id, bool is_coming) {
+  const std::lock_guard lock(served_mutex_);
+  if (is_coming) {
+    coming_.insert(value(id));
+  } else {
+    coming_.erase(coming_.find(value(id)));
+  }
+}
+
+bool PageTier::is_coming(SampleId id) const {
+  const std::lock_guard lock(served_mutex_);
+  return coming_.contains(value(id));
 }
 
 void PageTier::store(const Push& push) {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <unordered_set>
 
 #include "cache/bytes.h"
 #include "cache/flight_table.h"
@@ -60,6 +61,7 @@ class PageTier {
 
   // They are wrong. May wait for the kernel, as KernelCache says.
   void discard(SampleId id);
+  bool is_coming(SampleId id) const;  // a push of it waits its turn
 
   void set_importance(SampleId id, double importance) { residency_.set_importance(id, importance); }
   void begin_epoch() { residency_.begin_epoch(); }
@@ -74,6 +76,7 @@ class PageTier {
  private:
   void store(const Push& push);
   void note_served(SampleId id);
+  void note_coming(SampleId id, bool is_coming);
   void trim_soon();
   void trim();
   void drop(const Tree& tree, SampleId id);
@@ -83,8 +86,9 @@ class PageTier {
   WorkerPool& notifications_;
   Residency residency_;
 
-  mutable std::mutex served_mutex_;  // guards served_; a leaf lock
+  mutable std::mutex served_mutex_;  // guards the two below; a leaf lock
   PagedArray<bool> served_;
+  std::unordered_multiset<std::uint64_t> coming_;
   std::atomic<bool> all_served_{false};
   std::atomic<bool> push_ahead_{true};
 

@@ -5,20 +5,18 @@
 #include <algorithm>
 #include <utility>
 
-#include "policy/cache_importance.h"
-
 namespace winnow {
 
 namespace {
 
-constexpr std::chrono::seconds kLookForGone{5};
-constexpr std::size_t kReadersApart = 256;  // of a declared order: how far apart its readers may be
+constexpr std::chrono::seconds kLookForEnded{5};
+constexpr std::chrono::milliseconds kLookAgain{50};  // the disk's queue holds more than it writes in this time
 
 }  // namespace
 
+// The thread runs even if it never fetches: it tells the tiers what jobs expect.
 Prefetch::Prefetch(Options options, const Snapshots& snapshots, AheadStore& store)
     : options_(options), snapshots_(snapshots), store_(store), limit_(std::max(1u, options.at_once)) {
-  if (options_.at_once == 0) return;
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "winnow-sweep");
 }
@@ -34,20 +32,26 @@ void Prefetch::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Prefetch::on_open(const Tree& tree, const Node& file, int pid, bool in_memory) {
+void Prefetch::on_open(const Tree& tree, const Node& file, int thread, bool in_memory) {
   const SampleId id = sample_of(file.id);
-  const int group = group_of(pid);
+  const int group = group_of(thread);
+  const auto now = Clock::now();
   ReaderJobs::News news;
   {
     const std::lock_guard lock(mutex_);
-    news = jobs_.on_access(tree, file, group, Clock::now());
+    news = jobs_.on_access(tree, file, group, thread, now);
     if (in_memory) consume(id);
-    note_declared_read(id);
+    order_.note_reader(id, group);
+    note_order_read(id, now);
   }
   if (!news.begins_epoch && !news.new_folder) return;
   if (news.begins_epoch) store_.begin_epoch();
   const std::lock_guard lock(mutex_);
-  if (options_.at_once > 0) due_.push_back(news.group);
+  if (news.begins_epoch) {
+    plans_due_.insert(news.group);
+  } else {
+    folders_due_.emplace_back(news.group, std::move(*news.new_folder));
+  }
   signal();
 }
 
@@ -61,174 +65,166 @@ void Prefetch::signal() {
   changed_.notify_all();
 }
 
-void Prefetch::on_miss(NodeId id) {
+void Prefetch::on_miss(NodeId node) {
+  const SampleId id = sample_of(node);
   const std::lock_guard lock(mutex_);
-  consume(sample_of(id));
-  if (options_.tracked || !is_declared_) return;
-  note_declared_read(sample_of(id));
-  // What was pushed is read without a sign; the readers must have passed it by now.
-  const std::size_t place = place_.get(value(sample_of(id)));
-  for (; declared_until_ + kReadersApart < place; ++declared_until_) {
-    const SampleId passed = declared_.order[declared_until_];
+  consume(id);
+  if (options_.tracked) return;
+  const auto now = Clock::now();
+  for (const SampleId passed : order_.passed_before(id)) {
     consume(passed);
-    note_declared_read(passed);
-    if (!is_declared_) return;
+    note_order_read(passed, now);
   }
+  note_order_read(id, now);
+}
+
+void Prefetch::note_order_read(SampleId id, Clock::time_point now) {
+  if (!order_.is_in_force()) return;
+  order_.note_read(id, now);
+  if (order_.is_in_force()) return;
+  end_order();  // that was the last
+  signal();
 }
 
 void Prefetch::declare(std::vector<SampleId> order) {
-  {
-    const std::lock_guard lock(mutex_);
-    place_ = {};
-    declared_ = {.order = std::move(order)};
-    declared_left_ = declared_.order.size();
-    declared_read_.assign(declared_left_, false);
-    declared_until_ = 0;
-    is_declared_ = declared_left_ > 0;
-    for (std::size_t i = 0; i < declared_.order.size(); ++i)
-      place_.set(value(declared_.order[i]), static_cast<std::uint32_t>(i + 1));
-  }
   store_.begin_epoch();
-  wake();
+  const std::lock_guard lock(mutex_);
+  end_order();
+  order_ = DeclaredOrder(std::move(order), Clock::now());
+  // All room is the order's.
+  if (order_.is_in_force()) {
+    for (const auto& [group, plan] : plans_) ahead_.forget(plan.reader);
+  }
+  signal();
 }
 
-void Prefetch::note_declared_read(SampleId id) {
-  const std::uint32_t place = is_declared_ ? place_.get(value(id)) : 0;
-  if (place == 0 || declared_read_[place - 1]) return;
-  declared_read_[place - 1] = true;
-  if (--declared_left_ == 0) is_declared_ = false;
-}
-
-bool Prefetch::was_read(SampleId id) const {
-  const std::uint32_t place = is_declared_ ? place_.get(value(id)) : 0;
-  return place > 0 ? declared_read_[place - 1] : jobs_.was_read(id);
-}
-
-void Prefetch::set_ahead(SampleId id, std::uint64_t bytes) {
-  const std::uint64_t before = ahead_.get(value(id));
-  ahead_.set(value(id), bytes);
-  ahead_bytes_ = ahead_bytes_ - before + bytes;
-  ahead_files_ = ahead_files_ - (before > 0) + (bytes > 0);
+void Prefetch::end_order() {
+  order_ = {};
+  ahead_.forget(kOrderReader);
+  survey_due_ = true;
+  for (const auto& [group, plan] : plans_) plans_due_.insert(group);
 }
 
 void Prefetch::consume(SampleId id) {
-  if (ahead_.get(value(id)) == 0) return;
-  set_ahead(id, 0);
-  if (std::exchange(waits_for_room_, false)) signal();
+  if (ahead_.remove(id) && std::exchange(waits_for_reads_, false)) signal();
 }
 
 void Prefetch::run() {
   std::unique_lock lock(mutex_);
-  auto look_at = Clock::now() + kLookForGone;
+  auto look_at = Clock::now() + kLookForEnded;
   while (!stopping_) {
-    plan_due(lock);
-    if (start_next(lock)) continue;
+    if (Clock::now() >= look_at) {
+      look_for_ended();
+      look_at = Clock::now() + kLookForEnded;
+    }
+    const bool planned = plan_next_due(lock);
+    while (!stopping_ && start_next(lock)) {
+    }
+    if (planned || stopping_) continue;
     is_idle_ = true;
-    changed_.wait_until(lock, look_at);
-    if (Clock::now() < look_at) continue;
-    look_at = Clock::now() + kLookForGone;
-    for (const int gone : jobs_.forget_gone(Clock::now(), is_group_alive)) plans_.erase(gone);
+    changed_.wait_until(lock, look_again_soon_ ? std::min(look_at, Clock::now() + kLookAgain) : look_at);
   }
 }
 
-void Prefetch::plan_due(std::unique_lock<std::mutex>& lock) {
-  while (!due_.empty() && !stopping_) {
-    const int group = due_.back();
-    std::erase(due_, group);
-    const ReaderJob* job = jobs_.find(group);
-    if (job == nullptr) continue;
-    const bool is_first = job->watch.epoch() == 1;
-    const auto folders = job->top_folders;
-    lock.unlock();
-    std::vector<Candidate> candidates = look_at_files(is_first ? &folders : nullptr);
-    lock.lock();
-    job = jobs_.find(group);
-    if (job != nullptr) plans_[group] = make_plan(*job, candidates);
-  }
+void Prefetch::look_for_ended() {
+  jobs_.forget_gone(Clock::now(), is_group_alive);
+  drop_plans();
+  if (order_.is_abandoned(jobs_, Clock::now(), is_group_alive)) end_order();
 }
 
-// Every file is looked at, which takes a while: readers go on meanwhile.
-std::vector<Prefetch::Candidate> Prefetch::look_at_files(const TopFolders* only) const {
-  std::vector<Candidate> candidates;
-  const auto tree = snapshots_.tree();
-  tree->each_file([&](const Node& file) {
-    const std::uint64_t size = file.stat.version.size;
-    if (size == 0 || size > options_.largest_file_bytes) return;
-    if (only != nullptr && !only->contains(top_folder_of(tree->path(file)))) return;
-    const SampleId id = sample_of(file.id);
-    candidates.push_back({id, size, store_.importance(id), store_.holds(id, size)});
-  });
-  return candidates;
-}
-
-Prefetch::Plan Prefetch::make_plan(const ReaderJob& job, const std::vector<Candidate>& candidates) {
-  std::vector<double> importance(candidates.size());
-  std::vector<bool> passed_over(candidates.size());
-  for (std::size_t i = 0; i < candidates.size(); ++i) {
-    const Candidate& one = candidates[i];
-    importance[i] = one.importance;
-    const bool will_be_read = !job.watch.has_read(one.id) && job.watch.expects(one.id);
-    passed_over[i] = one.is_held || !will_be_read;
-    set_ahead(one.id, one.is_held && will_be_read ? one.size : 0);  // what an ended job left is forgotten
+// Of jobs that are no more. What was fetched for them makes room, and may leave for others.
+void Prefetch::drop_plans() {
+  for (auto at = plans_.begin(); at != plans_.end();) {
+    if (jobs_.find(at->first) != nullptr) {
+      ++at;
+      continue;
+    }
+    ahead_.forget(at->second.reader);
+    at = plans_.erase(at);
+    survey_due_ = true;
   }
-  const std::vector<bool> none(candidates.size());
-  Plan plan;
-  for (const Index i : sweep_order({.importance = importance, .read = passed_over, .waiting = none}))
-    plan.order.push_back(candidates[static_cast<std::size_t>(i)].id);
-  return plan;
 }
 
 // Jobs take turns.
-Prefetch::Plan* Prefetch::next_plan() {
-  if (is_declared_) return declared_.next < declared_.order.size() ? &declared_ : nullptr;
-  if (!options_.tracked) return nullptr;
+std::optional<Prefetch::Next> Prefetch::first_of_plans() {
   for (std::size_t i = 0; i < plans_.size(); ++i) {
     auto at = plans_.upper_bound(turn_);
     if (at == plans_.end()) at = plans_.begin();
     turn_ = at->first;
-    if (at->second.next < at->second.order.size()) return &at->second;
-  }
-  return nullptr;
-}
-
-// The next sample worth fetching; what was read or came in meanwhile is passed over.
-std::optional<SampleId> Prefetch::take_next() {
-  while (Plan* plan = next_plan()) {
-    const SampleId id = plan->order[plan->next];
-    if (!was_read(id) && ahead_.get(value(id)) == 0) return id;
-    ++plan->next;
+    if (!at->second.queue.empty()) return Next{at->second.queue.first(), at->first, at->second.reader, false};
   }
   return std::nullopt;
 }
 
+bool Prefetch::was_read(const Next& next) const {
+  if (next.is_declared) return order_.was_read(next.id);
+  const ReaderJob* job = jobs_.find(next.group);
+  return job == nullptr || jobs_.was_read(next.id, *job);
+}
+
+void Prefetch::pass(const Next& next) {
+  if (next.is_declared) {
+    order_.pass();
+  } else {
+    plans_.at(next.group).queue.pop();
+  }
+}
+
+// The next sample worth fetching; what was read or came in meanwhile is passed over.
+std::optional<Prefetch::Next> Prefetch::take_next() {
+  while (true) {
+    std::optional<Next> next;
+    if (order_.is_in_force()) {
+      if (const auto id = order_.next()) next = Next{.id = *id, .reader = kOrderReader, .is_declared = true};
+    } else if (options_.tracked) {
+      next = first_of_plans();
+    }
+    if (!next || (!was_read(*next) && !ahead_.has(next->id))) return next;
+    pass(*next);
+  }
+}
+
+bool Prefetch::has_room(const Next& next, std::uint64_t size) {
+  waits_for_reads_ = ahead_.bytes() + flying_bytes_ + size > options_.window_bytes;
+  if (waits_for_reads_) return false;
+  look_again_soon_ = next.is_declared ? !store_.has_room_in_order(ahead_.bytes(), flying_bytes_ + size)
+                                      : !store_.has_room_ahead(flying_bytes_ + size);
+  if (look_again_soon_) waits_for_reads_ = true;  // a read may make room sooner
+  return !look_again_soon_;
+}
+
 bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
+  look_again_soon_ = false;
   if (flying_ >= std::min(limit_.value(), options_.at_once)) return false;
-  const auto id = take_next();
-  if (!id) return false;
+  const auto next = take_next();
+  if (!next) return false;
   const auto tree = snapshots_.tree();
-  const auto file = tree->find(node_of(*id));
-  Plan& plan = is_declared_ ? declared_ : plans_[turn_];
-  if (!file || !store_.can_take(file->id) || file->stat.version.size > options_.largest_file_bytes) {
-    ++plan.next;
-    return true;
-  }
-  const std::uint64_t size = file->stat.version.size;
-  if (is_declared_ && store_.holds(*id, size)) {
-    set_ahead(*id, size);
-    ++plan.next;
-    return true;
-  }
-  if (ahead_bytes_ + flying_bytes_ + size > options_.window_bytes || !store_.has_room_ahead(flying_bytes_ + size)) {
-    waits_for_room_ = true;
+  const auto node = tree->find(node_of(next->id));
+  const std::uint64_t size = node ? node->stat.version.size : 0;
+  const bool can_take = node && store_.can_take(node->id);
+  if (node && !can_take && next->is_declared && !order_.readers_are_past_next()) {
+    // An order may come before the loader has listed what it names: wait for that.
+    look_again_soon_ = true;
     return false;
   }
-  ++plan.next;
+  if (!can_take || size > options_.largest_file_bytes) {
+    pass(*next);
+    return true;
+  }
+  if (next->is_declared && store_.holds(next->id, size)) {
+    ahead_.add(next->id, size, next->reader);
+    pass(*next);
+    return true;
+  }
+  if (!has_room(*next, size)) return false;
+  pass(*next);
   ++flying_;
   flying_bytes_ += size;
+  const FileRef file{next->id, tree->path(*node), node->stat.version};
   const auto began = Clock::now();
   lock.unlock();
-  const bool begun = store_.fetch({*id, tree->path(*file), file->stat.version},
-                                  [this, id = *id, size, began](Fetcher::Brought brought) { finished(id, size, began, brought); });
+  const bool begun = store_.fetch(
+      file, [this, next = *next, file, began](Fetcher::Brought brought) { finished(next, file, began, brought); });
   lock.lock();
   if (begun) return true;
   --flying_;  // a reader was faster
@@ -236,16 +232,17 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   return true;
 }
 
-void Prefetch::finished(SampleId id, std::uint64_t size, Clock::time_point began, Fetcher::Brought brought) {
+void Prefetch::finished(const Next& next, const FileRef& file, Clock::time_point began, Fetcher::Brought brought) {
+  const bool is_kept = brought != Fetcher::Brought::kNothing && store_.has_taken(file);
   const std::lock_guard lock(mutex_);
   --flying_;
-  flying_bytes_ -= size;
+  flying_bytes_ -= file.version.size;
   if (brought == Fetcher::Brought::kNothing) {
     ++failed_;
     limit_.on_failure();
-  } else if (!was_read(id)) {
-    set_ahead(id, size);
   }
+  const bool is_waited_for = next.is_declared ? order_.contains(next.id) : plans_.contains(next.group);
+  if (is_kept && is_waited_for && !was_read(next)) ahead_.add(next.id, file.version.size, next.reader);
   if (brought == Fetcher::Brought::kFromSource) {
     ++fetched_;
     limit_.on_success(Clock::now() - began);
@@ -257,13 +254,13 @@ PrefetchCounts Prefetch::counts() const {
   const std::lock_guard lock(mutex_);
   PrefetchCounts counts{.fetched = fetched_,
                         .failed = failed_,
-                        .ahead_files = ahead_files_,
-                        .ahead_bytes = ahead_bytes_,
+                        .ahead_files = ahead_.files(),
+                        .ahead_bytes = ahead_.bytes(),
                         .at_once = flying_,
                         .limit = options_.at_once == 0 ? 0 : limit_.value(),
-                        .declared = is_declared_ ? declared_left_ : 0,
+                        .declared = order_.left(),
                         .idle = is_idle_};
-  for (const auto& [group, plan] : plans_) counts.planned += plan.order.size() - plan.next;
+  for (const auto& [group, plan] : plans_) counts.planned += plan.queue.size();
   for (const auto& [group, job] : jobs_.all()) {
     if (job.watch.is_job()) counts.jobs.push_back({group, job.watch.epoch(), job.watch.reads()});
   }

@@ -1,26 +1,33 @@
 // Brings samples to the tiers before they are read: those that a job's epoch has not read yet, in the order of the
 // policy, or a declared order, exactly. So many at a time, fewer when the source slows; never more than the tiers can
-// keep until they are read. One thread decides; fetches run in the read path's pool, after whatever a reader waits for.
-// Thread-safe; no call waits.
+// keep until they are read. Tells the tiers what no job will read, so that it leaves first. One thread decides; fetches
+// run in the read path's pool, after whatever a reader waits for. Thread-safe; no call waits.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "cache/fetcher.h"
 #include "cache/file_ref.h"
 #include "cache/prefetch_limit.h"
+#include "fs/ahead_ledger.h"
+#include "fs/ahead_store.h"
+#include "fs/declared_order.h"
 #include "fs/reader_jobs.h"
 #include "fs/snapshots.h"
-#include "policy/paged_array.h"
+#include "policy/sweep_queue.h"
 
 namespace winnow {
 
@@ -42,19 +49,6 @@ struct PrefetchCounts {
   std::vector<Job> jobs;
 };
 
-// Where a prefetch puts what it brings. Thread-safe; no call waits.
-class AheadStore {
- public:
-  virtual ~AheadStore() = default;
-  virtual bool holds(SampleId id, std::uint64_t size) const = 0;    // all of it
-  virtual bool has_room_ahead(std::uint64_t bytes) const = 0;       // for unread bytes, without driving out others
-  virtual bool can_take(NodeId id) const = 0;                       // it could keep this one
-  virtual double importance(SampleId id) const = 0;
-  virtual void begin_epoch() = 0;
-  // Brings a file; `done` is called once, from any thread, unless this gives false: it is being fetched already.
-  virtual bool fetch(const FileRef& file, Fetcher::Prefetched done) = 0;
-};
-
 class Prefetch {
  public:
   struct Options {
@@ -68,9 +62,9 @@ class Prefetch {
   ~Prefetch();
 
   // `in_memory`: no READ will follow. Of other files, the READ makes room, not the open: until then they must stay.
-  void on_open(const Tree& tree, const Node& file, int pid, bool in_memory);
+  void on_open(const Tree& tree, const Node& file, int thread, bool in_memory);
   void on_miss(NodeId id);  // a READ came; where opens are not seen, it tells how far a declared order was read
-  // Follows this order until each of its samples was read, instead of what it would do by itself. An empty one ends it.
+  // Follows this order until it ends (DeclaredOrder), instead of what it would do by itself. An empty one ends it.
   void declare(std::vector<SampleId> order);
   void wake();  // there may be room now
   void stop();  // begins nothing more; what is under way calls back until the read path has stopped
@@ -79,32 +73,46 @@ class Prefetch {
 
  private:
   using Clock = std::chrono::steady_clock;
-  using TopFolders = std::set<std::string, std::less<>>;
+  static constexpr unsigned kOrderReader = AheadLedger::kReaders - 1;
+  struct Plan {
+    unsigned reader = 0;  // in ahead_
+    SweepQueue queue;
+  };
   struct Candidate {
     SampleId id{};
     std::uint64_t size = 0;
     double importance = 1;
     bool is_held = false;
+    const std::string* folder = nullptr;
   };
-  struct Plan {
-    std::vector<SampleId> order;
-    std::size_t next = 0;
+  struct Next {
+    SampleId id{};
+    int group = 0;  // whose plan it is of, unless it is of the order
+    unsigned reader = 0;
+    bool is_declared = false;
   };
 
   void run();
-  void plan_due(std::unique_lock<std::mutex>& lock);
-  std::vector<Candidate> look_at_files(const TopFolders* only) const;
+  bool plan_next_due(std::unique_lock<std::mutex>& lock);
+  void survey(const std::string* only, const std::set<int>& groups, std::unique_lock<std::mutex>& lock);
+  void foresee(std::span<const Candidate> candidates, const std::set<int>& groups,
+               std::unique_lock<std::mutex>& lock);
   bool start_next(std::unique_lock<std::mutex>& lock);
   // With mutex_ held:
-  Plan make_plan(const ReaderJob& job, const std::vector<Candidate>& candidates);
-  std::optional<SampleId> take_next();
-  bool was_read(SampleId id) const;
+  AheadStore::Prospect prospect_of(const Candidate& one, const std::set<int>& groups);
+  void look_for_ended();
+  void drop_plans();
+  void begin_plan(int group);
+  void note_order_read(SampleId id, Clock::time_point now);
+  void end_order();
+  std::optional<Next> take_next();
+  std::optional<Next> first_of_plans();
+  bool was_read(const Next& next) const;
+  void pass(const Next& next);
+  bool has_room(const Next& next, std::uint64_t size);
   void signal();
-  Plan* next_plan();
-  void set_ahead(SampleId id, std::uint64_t bytes);
   void consume(SampleId id);
-  void note_declared_read(SampleId id);
-  void finished(SampleId id, std::uint64_t size, Clock::time_point began, Fetcher::Brought brought);
+  void finished(const Next& next, const FileRef& file, Clock::time_point began, Fetcher::Brought brought);
 
   const Options options_;
   const Snapshots& snapshots_;
@@ -114,23 +122,19 @@ class Prefetch {
   std::condition_variable changed_;
   ReaderJobs jobs_;
   std::map<int, Plan> plans_;  // by group
-  std::vector<int> due_;       // groups that need a plan
   int turn_ = 0;               // the group whose plan was served last
-  bool is_declared_ = false;
-  Plan declared_;
-  PagedArray<std::uint32_t> place_;  // in the declared order, from 1
-  std::vector<bool> declared_read_;
-  std::size_t declared_left_ = 0;
-  std::size_t declared_until_ = 0;  // all before this place was read
-  PagedArray<std::uint64_t> ahead_;  // bytes in a tier of what was not read yet
-  std::uint64_t ahead_bytes_ = 0;
-  std::uint64_t ahead_files_ = 0;
+  std::set<int> plans_due_;    // groups whose epoch began
+  std::deque<std::pair<int, std::string>> folders_due_;  // that a group has begun to read from
+  bool survey_due_ = false;    // what was expected is no more
+  DeclaredOrder order_;
+  AheadLedger ahead_;
   PrefetchLimit limit_;
   unsigned flying_ = 0;
   std::uint64_t flying_bytes_ = 0;
   std::uint64_t fetched_ = 0;
   std::uint64_t failed_ = 0;
-  bool waits_for_room_ = false;
+  bool waits_for_reads_ = false;  // the window is full
+  bool look_again_soon_ = false;  // nobody tells when the store has room, or the kernel a name
   bool is_idle_ = false;
   bool stopping_ = false;
   std::thread thread_;

@@ -25,6 +25,22 @@ EpochWatch::Step step_from(const Catalogue& catalogue, std::string_view before, 
   }
 }
 
+// The step from the last read of the same thread; nothing if this is its first.
+std::optional<EpochWatch::Step> step_of(ReaderJob& job, const Catalogue& catalogue, int thread, std::string path) {
+  for (ReaderJob::LastRead& last : job.last_reads) {
+    if (last.thread != thread) continue;
+    const EpochWatch::Step step = step_from(catalogue, last.path, path);
+    last.path = std::move(path);
+    return step;
+  }
+  if (job.last_reads.size() < ReaderJobs::kMostReaders) {
+    job.last_reads.push_back({thread, std::move(path)});
+  } else {
+    job.last_reads[job.next_place++ % ReaderJobs::kMostReaders] = {thread, std::move(path)};
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string top_folder_of(std::string_view path) {
@@ -44,18 +60,19 @@ ReaderJob& ReaderJobs::at(int group, std::uint64_t samples, Clock::time_point no
   return job;
 }
 
-ReaderJobs::News ReaderJobs::on_access(const Tree& tree, const Node& file, int group, Clock::time_point now) {
+ReaderJobs::News ReaderJobs::on_access(const Tree& tree, const Node& file, int group, int thread, Clock::time_point now) {
   ReaderJob& job = at(group, tree.catalogue().header().files, now);
   job.last_seen = now;
   News news{.group = group};
-  EpochWatch::Step step;
-  if (!job.watch.is_job() || job.watch.epoch() == 1) {
+  std::optional<EpochWatch::Step> step;
+  if (!job.watch.is_job() || job.watch.may_be_part()) {
     std::string path = tree.path(file);
-    step = step_from(tree.catalogue(), job.last_path, path);
-    news.new_folder = job.top_folders.insert(top_folder_of(path)).second && job.watch.is_job();
-    job.last_path = std::move(path);
+    std::string folder = top_folder_of(path);
+    if (job.top_folders.insert(folder).second && job.watch.is_job()) news.new_folder = std::move(folder);
+    if (!job.watch.is_job()) step = step_of(job, tree.catalogue(), thread, std::move(path));
   }
   news.begins_epoch = job.watch.on_read(sample_of(file.id), step) != EpochWatch::Seen::kNothing;
+  if (job.watch.is_job()) job.last_reads = {};
   return news;
 }
 
@@ -64,20 +81,18 @@ const ReaderJob* ReaderJobs::find(int group) const {
   return found == jobs_.end() ? nullptr : &found->second;
 }
 
-bool ReaderJobs::was_read(SampleId id) const {
-  return std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
-    return entry.second.watch.is_job() && entry.second.watch.has_read(id);
-  });
+bool ReaderJobs::was_read(SampleId id, const ReaderJob& job) const {
+  if (job.watch.has_read(id)) return true;
+  return job.watch.may_be_part() && std::any_of(jobs_.begin(), jobs_.end(), [&](const auto& entry) {
+           const EpochWatch& other = entry.second.watch;
+           return other.is_job() && other.may_be_part() && other.has_read(id);
+         });
 }
 
-std::vector<int> ReaderJobs::forget_gone(Clock::time_point now, const std::function<bool(int)>& is_alive) {
-  std::vector<int> gone;
-  for (auto at = jobs_.begin(); at != jobs_.end();) {
-    const bool stays = now - at->second.last_seen < kLongestSilence && is_alive(at->first);
-    if (!stays && at->second.watch.is_job()) gone.push_back(at->first);
-    at = stays ? std::next(at) : jobs_.erase(at);
-  }
-  return gone;
+void ReaderJobs::forget_gone(Clock::time_point now, const std::function<bool(int)>& is_alive) {
+  std::erase_if(jobs_, [&](const auto& entry) {
+    return now - entry.second.last_seen >= kLongestSilence || !is_alive(entry.first);
+  });
 }
 
 int group_of(int pid) {

@@ -11,15 +11,25 @@ namespace {
 constexpr std::uint64_t kRoomOfDisk = 94;  // percent that slots can use, after rounding, index and crumbs
 
 constexpr std::uint64_t kLeastSlack = 2 << 20;  // for what is being read, and for what comes in meanwhile
+constexpr std::uint64_t kLeastMemoryForReaders = 16 << 20;
 
-std::unique_ptr<DiskTier> open_disk(const MountOptions& options, const std::string& source_identity) {
+constexpr std::uint64_t kQueueBytes = 64 << 20;                  // waiting to be written to the disk
+constexpr std::uint64_t kQueueAheadBytes = kQueueBytes / 4 * 3;  // the rest is for what readers fetch themselves
+
+// Below that of any sample that a job expects, whatever its score.
+constexpr double kNobodysImportance = -1;
+
+std::unique_ptr<DiskTier> open_disk(const MountOptions& options, const std::string& source_identity,
+                                    std::unique_ptr<BlockIo> io) {
   if (options.disk_bytes == 0) return nullptr;
   return std::make_unique<DiskTier>(DiskOptions{.store = {.directory = options.disk_dir,
                                                           .budget_bytes = options.disk_bytes,
                                                           .source_identity = source_identity,
                                                           .owner = options.state_dir + "/lock"},
                                                 .eviction = make_eviction(options.policy, ""),
-                                                .admission = make_admission(options.policy)});
+                                                .admission = make_admission(options.policy),
+                                                .queue_bytes = kQueueBytes,
+                                                .io = std::move(io)});
 }
 
 bool is_by_epoch(const std::string& policy) {
@@ -29,12 +39,13 @@ bool is_by_epoch(const std::string& policy) {
 }  // namespace
 
 Tiers::Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots,
-             bool is_new)
+             bool is_new, std::unique_ptr<BlockIo> io)
     : snapshots_(snapshots),
       memory_bytes_(options.page_cache ? options.memory_bytes : 0),
-      by_epoch_(is_by_epoch(options.policy)) {
+      by_epoch_(is_by_epoch(options.policy)),
+      oldest_leaves_(options.policy == "lru") {
   try {
-    disk_ = open_disk(options, source_identity);
+    disk_ = open_disk(options, source_identity, std::move(io));
   } catch (const StartupError& error) {
     if (is_new) throw;
     disk_refusal_ = error.what();
@@ -72,7 +83,12 @@ void Tiers::set_importance(SampleId id, double importance) {
   {
     const std::lock_guard lock(mutex_);
     importance_.set(value(id), {importance});
+    if (nobodys_.get(value(id))) return;
   }
+  rank(id, importance);
+}
+
+void Tiers::rank(SampleId id, double importance) {
   if (disk_) disk_->set_importance(id, importance);
   if (pages_ != nullptr) pages_->set_importance(id, importance);
 }
@@ -85,6 +101,24 @@ double Tiers::importance(SampleId id) const {
 void Tiers::begin_epoch() {
   if (disk_) disk_->begin_epoch();
   if (pages_ != nullptr) pages_->begin_epoch();
+}
+
+// What no job expects must not keep out what one does, read or unread, nor come in for it; it leaves only for that.
+void Tiers::foresee(SampleId id, Prospect prospect) {
+  if (!by_epoch_) return;
+  const bool is_nobodys = prospect == Prospect::kNobodys;
+  bool changes = false;
+  double importance = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    changes = nobodys_.get(value(id)) != is_nobodys;
+    nobodys_.set(value(id), is_nobodys);
+    importance = importance_.get(value(id)).value;
+  }
+  if (changes) rank(id, is_nobodys ? kNobodysImportance : importance);
+  if (prospect == Prospect::kWillBeRead) return;
+  if (disk_ && disk_->stored_bytes(id) > 0) disk_->touch(id);
+  if (pages_ != nullptr && pages_->residency().bytes(id) > 0) pages_->note_open(node_of(id));
 }
 
 bool Tiers::in_memory(SampleId id, std::uint64_t size) const {
@@ -107,15 +141,33 @@ std::uint64_t Tiers::window_bytes() const {
     const std::uint64_t budget = disk_->counts().budget_bytes;
     return std::min(budget / 100 * kRoomOfDisk, budget - std::min(budget / 2, kLeastSlack));
   }
-  return memory_bytes_ / 4 * 3;
+  return memory_bytes_ - std::min(memory_bytes_, std::max(memory_bytes_ / 4, kLeastMemoryForReaders));
+}
+
+bool Tiers::has_taken(const FileRef& file) const {
+  if (disk_) return disk_->contains(file);
+  return in_memory(file.id, file.version.size) || (pages_ != nullptr && pages_->is_coming(file.id));
+}
+
+// What finds the queue full is dropped, and its reader must fetch it again.
+bool Tiers::can_queue(const DiskCounts& counts, std::uint64_t bytes) const {
+  return counts.writing && counts.queued_bytes + bytes <= kQueueAheadBytes;
 }
 
 bool Tiers::has_room_ahead(std::uint64_t bytes) const {
   if (!adopted_) return false;
   if (!disk_) return pages_ != nullptr && pages_->residency().has_room_ahead(bytes);
   const DiskCounts counts = disk_->counts();
-  if (!counts.writing) return false;
+  if (!can_queue(counts, bytes)) return false;
   return by_epoch_ || counts.bytes_stored + counts.queued_bytes + bytes <= window_bytes();
+}
+
+// Between coming in and being read, what is younger than a sample is what was fetched behind it and what was read before
+// it: each no more than what waits. So half of the disk may wait, and the oldest are never among it.
+bool Tiers::has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const {
+  if (has_room_ahead(bytes)) return true;
+  return oldest_leaves_ && adopted_ && disk_ && can_queue(disk_->counts(), bytes) &&
+         ahead + bytes <= window_bytes() / 2;
 }
 
 // Only a file that the kernel knows has pages to be pushed to.

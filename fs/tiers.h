@@ -11,10 +11,10 @@
 #include <string>
 
 #include "cache/disk/disk_tier.h"
+#include "fs/ahead_store.h"
 #include "fs/lookup_counts.h"
 #include "fs/mount_options.h"
 #include "fs/page_tier.h"
-#include "fs/prefetch.h"
 #include "fs/read_path.h"
 #include "fs/snapshots.h"
 
@@ -33,8 +33,9 @@ struct TierShares {
 class Tiers final : public AheadStore {
  public:
   // Opens the disk tier. If it cannot be, a new mount is refused (StartupError); one that was there before goes on
-  // without it, and disk_refusal() says why.
-  Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots, bool is_new);
+  // without it, and disk_refusal() says why. `io`: how the disk is read and written; empty: as is best.
+  Tiers(const MountOptions& options, const std::string& source_identity, const Snapshots& snapshots, bool is_new,
+        std::unique_ptr<BlockIo> io = nullptr);
 
   const std::string& disk_refusal() const { return disk_refusal_; }
 
@@ -51,10 +52,13 @@ class Tiers final : public AheadStore {
   TierShares shares() const;           // looks at every file
 
   bool holds(SampleId id, std::uint64_t size) const override;
+  bool has_taken(const FileRef& file) const override;
   bool has_room_ahead(std::uint64_t bytes) const override;
+  bool has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const override;
   bool can_take(NodeId id) const override;
   double importance(SampleId id) const override;
   void begin_epoch() override;
+  void foresee(SampleId id, Prospect prospect) override;
   bool fetch(const FileRef& file, Fetcher::Prefetched done) override {
     return reads_->prefetch(file, {0, file.version.size}, std::move(done));
   }
@@ -69,9 +73,13 @@ class Tiers final : public AheadStore {
     bool operator==(const Importance&) const = default;
   };
 
+  bool can_queue(const DiskCounts& counts, std::uint64_t bytes) const;
+  void rank(SampleId id, double importance);
+
   const Snapshots& snapshots_;
   const std::uint64_t memory_bytes_;
-  const bool by_epoch_;  // the policy lets read samples go before unread ones
+  const bool by_epoch_;       // the policy lets read samples go before unread ones
+  const bool oldest_leaves_;  // it lets the least recently used go, read or not
   std::string disk_refusal_;
   NoTier none_;
   std::atomic<bool> adopted_{false};
@@ -79,8 +87,9 @@ class Tiers final : public AheadStore {
   PageTier* pages_ = nullptr;
   ReadPath* reads_ = nullptr;
   std::function<bool(NodeId)> kernel_knows_;
-  mutable std::mutex mutex_;  // guards importance_; a leaf lock
+  mutable std::mutex mutex_;  // guards the two below; a leaf lock
   PagedArray<Importance> importance_;
+  PagedArray<bool> nobodys_;  // no job expects it
 };
 
 }  // namespace winnow

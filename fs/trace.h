@@ -4,7 +4,7 @@
 //   seconds  when, since 1970 (only for people: replaying keeps the order of the lines)
 //   path     from the mount's root; its first folder (below train, val or test) is the label
 //   bytes    the file's size
-//   reader   optional: the process that read
+//   reader   optional: the thread that read; the process, if it has but one
 //   epoch    optional: a number; one higher than all before begins an epoch
 //   score    optional: a file's importance to the model; its last one counts for the whole replay
 //

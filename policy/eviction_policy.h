@@ -12,7 +12,7 @@ namespace winnow {
 // What an eviction policy may know of a resident sample.
 struct CachedFacts {
   std::uint64_t bytes = 0;
-  double importance = 1.0;              // in [0, 1]; a sample without a score counts as important
+  double importance = 1.0;              // in [0, 1], 1 without a score; below 0: no job expects it
   bool read = false;                    // already read this epoch; a hit makes it so
   std::uint64_t next_use = kNeverUsed;  // position in the trace, which only a simulation knows
 

@@ -1,5 +1,6 @@
 """Measures epochs over an S3 origin with 10 ms latency and 100 MB/s: direct reads, rclone mount, s3fs and Winnow, with a
-cache of all of the data and of a fifth of it. GETs are counted at the origin. Prints a table, and what was to be reached.
+cache (disk and memory together) of exactly the data's size and of a fifth of it. GETs are counted at the origin, those
+made while nobody read with the epoch that follows. Prints a table, and what was to be reached.
 
 For the fifth, readers drop each file's pages after reading it, for all alike: the data set is then larger than memory.
 Before a warm epoch of the whole, the machine's page cache is dropped, so that it comes from the disk."""
@@ -21,6 +22,7 @@ WINNOW = f"{PROJECT}/build/release/fs/winnow"
 ORIGIN = f"{PROJECT}/build/release/tests/support/winnow-test-origin"
 LATENCY_MS, BANDWIDTH = 10, 100_000_000
 WORKERS = 4
+AT_ONCE = {"winnow": 32}  # requests under way; the others fetch when a reader asks
 KEY, SECRET = "bench", "secret"
 ENVIRONMENT = {**{name: text for name, text in CLEAN_ENVIRONMENT.items()
                   if not name.lower().endswith("_proxy") and not name.startswith("AWS_")},
@@ -58,7 +60,9 @@ class Mount:
         self.path = space.folder(f"mnt-{tag}")
         self.cache = space.folder(f"cache-{tag}")
         self.origin, self.budget = origin, budget
+        self.disk_limit = budget
         self.process = None
+        self.counted = origin.gets()  # GETs that an epoch before has, or that were made before the mount
 
     def environment(self):
         return {**ENVIRONMENT, "HOME": self.cache}
@@ -109,14 +113,15 @@ class S3fs(Mount):
 
 class Winnow(Mount):
     name = "winnow"
-    memory = 32 << 20
+    memory = 8 << 20
 
     def start(self):
         self.state = os.path.join(self.cache, "state")
-        memory = min(self.memory, self.budget // 12) // 4096 * 4096
+        memory = max(1 << 20, min(self.memory, self.budget // 12) // 4096 * 4096)
+        self.disk_limit = self.budget - memory
         done = subprocess.run(
             [WINNOW, "mount", "s3://data", self.path, "--s3-endpoint", self.origin.endpoint, "--state-dir", self.state,
-             "--memory", str(memory), "--disk", str(self.budget - memory)], env=self.environment(), capture_output=True,
+             "--memory", str(memory), "--disk", str(self.disk_limit)], env=self.environment(), capture_output=True,
             text=True)
         if done.returncode != 0:
             raise SystemExit(done.stderr)
@@ -153,11 +158,14 @@ class Peak:
         return self
 
     def run(self):
-        while not self.stopping.wait(0.3):
+        while True:
+            is_last = self.stopping.wait(0.3)
             try:
                 self.most = max(self.most, self.look())
             except (OSError, KeyError, ValueError):
                 pass
+            if is_last:
+                return
 
     def __exit__(self, *_):
         self.stopping.set()
@@ -165,13 +173,14 @@ class Peak:
 
 
 def epoch(mount, listed, seed, compute, drop):
-    before = mount.origin.gets()
+    idle_gets = mount.origin.gets() - mount.counted
     pid = mount.pid()
     with Peak(mount.disk_bytes) as disk, Peak(lambda: memory_of(pid)["peak_mb"]) as rss:
         words = [sys.executable, f"{HERE}/remote_reader.py", listed, str(WORKERS), str(seed), str(compute), str(int(drop))]
         out = subprocess.run(words, check=True, capture_output=True, text=True, start_new_session=True).stdout.split()
-    return {"seconds": float(out[0]), "bytes": int(out[1]), "gets": mount.origin.gets() - before,
-            "disk_mb": disk.most / 1e6, "rss_mb": rss.most}
+    before, mount.counted = mount.counted, mount.origin.gets()
+    return {"seconds": float(out[0]), "bytes": int(out[1]), "gets": mount.counted - before, "idle_gets": idle_gets,
+            "disk_mb": disk.most / 1e6, "disk_limit_mb": mount.disk_limit / 1e6, "rss_mb": rss.most}
 
 
 def list_files(mount, space, tag):
@@ -233,7 +242,12 @@ def measure_mount(kind, space, origin, share, data_bytes, compute, tag):
 def describe(row):
     held = "" if row["held_before"] is None else f", held {row['held_before']} before"
     return (f"{row['what']} {row['cache']:.0%} {row['epoch']} compute {row['compute']} ms: {row['seconds']:.1f} s, "
-            f"{row['gets']} GETs{held}, disk {row['disk_mb']:.0f} MB, RSS {row['rss_mb']:.0f} MB")
+            f"{row['gets']} GETs ({row['idle_gets']} while idle){held}, disk {row['disk_mb']:.0f} MB, "
+            f"RSS {row['rss_mb']:.0f} MB")
+
+
+def latency_bound(what, files):
+    return files * LATENCY_MS / 1000 / AT_ONCE.get(what, WORKERS)
 
 
 def find(rows, what, cache, epoch_name, compute):
@@ -241,23 +255,33 @@ def find(rows, what, cache, epoch_name, compute):
                 None)
 
 
-def targets(rows, data_bytes, files, bound_s, budget_full, budget_part, share):
-    checked = []
+def targets(rows, files, bound_s, share):
+    """What was to be reached, and for what could not be checked, why."""
+    checked, unchecked = [], []
 
     def target(name, value, limit, at_least):
         checked.append((name, value, limit, at_least, value >= limit if at_least else value <= limit))
 
+    def faster(name, theirs, ours, limit, bound):
+        """Of a compute that alone takes too long, nobody can be so much faster."""
+        if ours["compute"] > 0 and theirs["seconds"] / bound < limit:
+            unchecked.append(f"{name}: not checked, since {bound:.1f} s of compute and origin bound all, "
+                             f"{theirs['seconds'] / bound:.1f} x at most; measured {theirs['seconds'] / ours['seconds']:.1f} x")
+        else:
+            target(name, theirs["seconds"] / ours["seconds"], limit, True)
+
     for compute in sorted({row["compute"] for row in rows}):
         ours = find(rows, "winnow", 1.0, "cold", compute)
         warm = find(rows, "winnow", 1.0, "warm", compute)
+        compute_s = files * compute / 1000 / WORKERS
+        cold_bound = max(bound_s, latency_bound("winnow", files), compute_s)
         if ours:
-            bound = max(bound_s, files * compute / 1000 / WORKERS)
-            target(f"cold, compute {compute}: x the bound of {bound:.1f} s", ours["seconds"] / bound, 1.25, False)
+            target(f"cold, compute {compute}: x the bound of {cold_bound:.1f} s", ours["seconds"] / cold_bound, 1.25, False)
         for peer in ("rclone", "s3fs"):
             theirs, theirs_warm = find(rows, peer, 1.0, "cold", compute), find(rows, peer, 1.0, "warm", compute)
-            if ours and theirs and compute == 0:
-                target(f"cold: x {peer}", theirs["seconds"] / ours["seconds"], 6, True)
-                target(f"warm from disk: x {peer}", theirs_warm["seconds"] / warm["seconds"], 10, True)
+            if ours and theirs:
+                faster(f"cold, compute {compute}: x {peer}", theirs, ours, 6, cold_bound)
+                faster(f"warm from disk, compute {compute}: x {peer}", theirs_warm, warm, 10, max(compute_s, 0.001))
         part = find(rows, "winnow", share, "third", compute)
         peers = [find(rows, peer, share, "third", compute) for peer in ("rclone", "s3fs")]
         peers = [row["seconds"] for row in peers if row]
@@ -269,10 +293,9 @@ def targets(rows, data_bytes, files, bound_s, budget_full, budget_part, share):
         name = f"{row['cache']:.0%} {row['epoch']} compute {row['compute']}"
         allowed = (1 - row["held_before"] / files) * files + 0.01 * files
         target(f"{name}: GETs", row["gets"], allowed, False)
-        budget = budget_full if row["cache"] >= 1 else budget_part
-        target(f"{name}: disk MB", row["disk_mb"], budget / 1e6, False)
+        target(f"{name}: disk MB", row["disk_mb"], row["disk_limit_mb"], False)
         target(f"{name}: RSS MB", row["rss_mb"], 150, False)
-    return checked
+    return checked, unchecked
 
 
 def main():
@@ -309,33 +332,37 @@ def measure(options, only, kinds, space, origin, rows):
         compute = int(compute) if compute == int(compute) else compute
         if "direct" in only:
             rows.append({"what": "direct", "cache": 0.0, "epoch": "each", "compute": compute, "files": len(keys),
-                         "seconds": direct(origin, keys, compute), "gets": len(keys), "disk_mb": 0, "rss_mb": 0,
-                         "held_before": None})
+                         "seconds": direct(origin, keys, compute), "gets": len(keys), "idle_gets": 0, "disk_mb": 0,
+                         "rss_mb": 0, "held_before": None})
             print("  ", describe(rows[-1]), file=sys.stderr)
         for share in [s for s, word in ((1.0, "whole"), (options.share, "part")) if word in options.caches]:
             for kind in kinds:
-                budget = share * 1.06 if share >= 1 else share  # all of it, with what its keeping costs
-                rows += [{**row, "cache": share} for row in measure_mount(
-                    kind, space, origin, budget, data_bytes, compute, f"{kind.name}-{compute}-{share}")]
+                rows += measure_mount(kind, space, origin, share, data_bytes, compute, f"{kind.name}-{compute}-{share}")
     return data_bytes, bound_s
 
 
 def print_table(rows, data_bytes, bound_s, share):
     files = rows[0]["files"]
-    print(f"\n{files} files, {data_bytes / 1e6:.0f} MB; origin: {LATENCY_MS} ms, {BANDWIDTH / 1e6:.0f} MB/s: "
-          f"all of it takes {bound_s:.1f} s at least; {WORKERS} readers\n")
-    print("| | cache | epoch | compute | s | GETs | held before | disk MB | RSS MB |\n|---|---|---|---|---|---|---|---|---|")
+    print(f"\n{files} files, {data_bytes / 1e6:.0f} MB; origin: {LATENCY_MS} ms, {BANDWIDTH / 1e6:.0f} MB/s; {WORKERS} readers. "
+          f"Cache: disk and memory together, of the data's bytes; winnow's index and headers come out of it, so 100 % does\n"
+          f"not hold all. s3fs has no limit for its cache and may use more than it is given: see its disk. "
+          f"Bounds of a cold epoch: all bytes at the origin's bandwidth, and all requests at its latency,\n"
+          f"{WORKERS} at a time for who fetches when a reader asks, {AT_ONCE['winnow']} for winnow. "
+          "GETs include those made between the epoch before and this one, in brackets.\n")
+    print("| | cache | epoch | compute | s | bandwidth bound s | latency bound s | GETs | held before | disk MB | RSS MB |\n"
+          "|---|---|---|---|---|---|---|---|---|---|---|")
     for row in rows:
         held = "-" if row["held_before"] is None else row["held_before"]
-        print(f"| {row['what']} | {row['cache']:.0%} | {row['epoch']} | {row['compute']} ms | {row['seconds']:.1f} | "
-              f"{row['gets']} | {held} | {row['disk_mb']:.0f} | {row['rss_mb']:.0f} |")
+        is_cold = row["epoch"] in ("cold", "first", "each")
+        bounds = f"{bound_s:.1f} | {latency_bound(row['what'], files):.1f}" if is_cold else "- | -"
+        print(f"| {row['what']} | {row['cache']:.0%} | {row['epoch']} | {row['compute']} ms | {row['seconds']:.1f} | {bounds} | "
+              f"{row['gets']} ({row['idle_gets']}) | {held} | {row['disk_mb']:.0f} | {row['rss_mb']:.0f} |")
     print("\n| target | measured | limit | |\n|---|---|---|---|")
-    missed = 0
-    for name, value, limit, at_least, reached in targets(rows, data_bytes, files, bound_s, data_bytes * 1.06,
-                                                         data_bytes * share, share):
-        missed += not reached
+    checked, unchecked = targets(rows, files, bound_s, share)
+    for name, value, limit, at_least, reached in checked:
         print(f"| {name} | {value:.2f} | {'>=' if at_least else '<='} {limit:.2f} | {'reached' if reached else 'MISSED'} |")
-    sys.exit(1 if missed else 0)
+    print("", *unchecked, sep="\n")
+    sys.exit(0 if all(reached for *_, reached in checked) else 1)
 
 
 if __name__ == "__main__":

@@ -69,6 +69,21 @@ TEST_F(PageTierTest, WhatIsMissingIsAskedOnlyWhenItIsThePushsTurn) {
   EXPECT_EQ(done, 1);
 }
 
+TEST_F(PageTierTest, APushIsComingUntilItsTurnHasPassed) {
+  start();
+  std::latch go(1);
+  notifications->submit(WorkerPool::Urgency::kDemand, 0, [&] { go.wait(); });
+  auto push = push_of("a", {{0, kPage}});
+  const SampleId id = push.file.id;
+  EXPECT_FALSE(pages->is_coming(id));
+  pages->push(std::move(push));
+  EXPECT_TRUE(pages->is_coming(id));
+  go.count_down();
+  drain(*notifications);
+  EXPECT_FALSE(pages->is_coming(id));
+  EXPECT_GT(pages->residency().bytes(id), 0u);
+}
+
 TEST_F(PageTierTest, AFileTheKernelDoesNotKnowIsSkippedAndCounted) {
   start();
   kernel.refuse_stores(ENOENT);

@@ -4,6 +4,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "tests/fs/snapshot_maker.h"
 
 namespace winnow {
@@ -34,14 +36,46 @@ struct ReaderJobsTest : testing::Test {
 TEST_F(ReaderJobsTest, TellGroupsApart) {
   int begun = 0;
   for (int i = 0; i < 60; ++i) {
-    begun += jobs.on_access(*tree, out_of_order(i), 7, now).begins_epoch;
-    begun += jobs.on_access(*tree, out_of_order(i + 5), 8, now).begins_epoch;
+    begun += jobs.on_access(*tree, out_of_order(i), 7, 7, now).begins_epoch;
+    begun += jobs.on_access(*tree, out_of_order(i + 5), 8, 8, now).begins_epoch;
   }
   EXPECT_EQ(begun, 2);
   EXPECT_TRUE(jobs.find(7)->watch.is_job() && jobs.find(8)->watch.is_job());
   EXPECT_EQ(jobs.find(9), nullptr);
-  EXPECT_TRUE(jobs.was_read(sample_of(out_of_order(64).id)));
-  EXPECT_FALSE(jobs.was_read(sample_of(out_of_order(90).id)));
+  EXPECT_TRUE(jobs.was_read(sample_of(out_of_order(64).id), *jobs.find(8)));
+  EXPECT_TRUE(jobs.was_read(sample_of(out_of_order(64).id), *jobs.find(7))) << "they may share the data set";
+  EXPECT_FALSE(jobs.was_read(sample_of(out_of_order(90).id), *jobs.find(8)));
+}
+
+TEST_F(ReaderJobsTest, OfJobsThatEachReadEverythingOneReadsNothingForAnother) {
+  for (int i = 0; i < 200; ++i) {
+    for (const int group : {7, 8}) jobs.on_access(*tree, out_of_order(i), group, group, now);
+  }
+  ASSERT_EQ(jobs.find(7)->watch.epoch(), 2u);
+  jobs.on_access(*tree, out_of_order(3), 7, 7, now);
+  EXPECT_TRUE(jobs.was_read(sample_of(out_of_order(3).id), *jobs.find(7)));
+  EXPECT_FALSE(jobs.was_read(sample_of(out_of_order(3).id), *jobs.find(8)));
+}
+
+TEST_F(ReaderJobsTest, ThreadsThatEachReadInOrderAreWalkersHoweverManyThereAre) {
+  std::vector<Node> by_name = files;
+  std::sort(by_name.begin(), by_name.end(),
+            [this](const Node& a, const Node& b) { return tree->path(a) < tree->path(b); });
+  // Four at a time, of 50 files each, taking turns; then 200 of one file each.
+  for (std::size_t i = 0; i < 50; ++i) {
+    for (std::size_t walker = 0; walker < 4; ++walker)
+      jobs.on_access(*tree, by_name[walker * 50 + i], 7, 100 + static_cast<int>(walker), now);
+  }
+  for (int i = 0; i < 200; ++i) jobs.on_access(*tree, out_of_order(i), 8, 1000 + i, now);
+  EXPECT_FALSE(jobs.find(7)->watch.is_job());
+  EXPECT_FALSE(jobs.find(8)->watch.is_job());
+  for (int i = 0; i < 1000; ++i) jobs.on_access(*tree, out_of_order(0), 9, 1000 + i, now);
+  EXPECT_EQ(jobs.find(9)->last_reads.size(), ReaderJobs::kMostReaders);
+}
+
+TEST_F(ReaderJobsTest, WorkersThatShareAShuffledOrderByBatchesAreAJob) {
+  for (int i = 0; i < 64; ++i) jobs.on_access(*tree, out_of_order(i * 31), 7, 100 + i / 8 % 4, now);
+  EXPECT_TRUE(jobs.find(7)->watch.is_job());
 }
 
 TEST_F(ReaderJobsTest, ReadingInTheOrderOfListingsIsAWalk) {
@@ -50,7 +84,7 @@ TEST_F(ReaderJobsTest, ReadingInTheOrderOfListingsIsAWalk) {
     listed.push_back(file);
     return true;
   });
-  for (const Node& file : listed) jobs.on_access(*tree, file, 7, now);
+  for (const Node& file : listed) jobs.on_access(*tree, file, 7, 7, now);
   EXPECT_FALSE(jobs.find(7)->watch.is_job());
 }
 
@@ -60,19 +94,21 @@ TEST_F(ReaderJobsTest, AFolderOfTheRootThatAJobHadNotReadFromIsNews) {
     if (tree->path(file).starts_with("a/")) in_a.push_back(file);
   }
   for (int i = 0; i < 60; ++i) {
-    const auto news = jobs.on_access(*tree, in_a[static_cast<std::size_t>(i * 67) % in_a.size()], 7, now);
+    const auto news = jobs.on_access(*tree, in_a[static_cast<std::size_t>(i * 67) % in_a.size()], 7, 7, now);
     EXPECT_FALSE(news.new_folder);
   }
-  EXPECT_TRUE(jobs.on_access(*tree, *at_path(*tree, "b/f1001"), 7, now).new_folder);
-  EXPECT_FALSE(jobs.on_access(*tree, *at_path(*tree, "b/f1002"), 7, now).new_folder);
+  EXPECT_EQ(jobs.on_access(*tree, *at_path(*tree, "b/f1001"), 7, 7, now).new_folder, "b");
+  EXPECT_FALSE(jobs.on_access(*tree, *at_path(*tree, "b/f1002"), 7, 7, now).new_folder);
 }
 
 TEST_F(ReaderJobsTest, ForgetThoseThatEndedOrAreLongSilent) {
-  for (int i = 0; i < 60; ++i) jobs.on_access(*tree, out_of_order(i), 7, now);
-  jobs.on_access(*tree, out_of_order(0), 8, now + 1h);
-  EXPECT_EQ(jobs.forget_gone(now + 1min, [](int) { return true; }), std::vector<int>());
-  EXPECT_EQ(jobs.forget_gone(now + 1h, [](int) { return true; }), std::vector<int>{7});
-  EXPECT_EQ(jobs.forget_gone(now + 1h, [](int) { return false; }), std::vector<int>()) << "8 was no job";
+  for (int i = 0; i < 60; ++i) jobs.on_access(*tree, out_of_order(i), 7, 7, now);
+  jobs.on_access(*tree, out_of_order(0), 8, 8, now + 1h);
+  jobs.forget_gone(now + 1min, [](int) { return true; });
+  EXPECT_NE(jobs.find(7), nullptr);
+  jobs.forget_gone(now + 1h, [](int) { return true; });
+  EXPECT_EQ(jobs.find(7), nullptr);
+  jobs.forget_gone(now + 1h, [](int) { return false; });
   EXPECT_TRUE(jobs.all().empty());
 }
 

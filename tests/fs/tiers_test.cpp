@@ -1,24 +1,75 @@
 #include "fs/tiers.h"
 
 #include <gtest/gtest.h>
-#include <sys/stat.h>
-#include <unistd.h>
+
+#include <condition_variable>
 
 #include "cache/directory_source.h"
 #include "fs/state_dir.h"
-#include "tests/cache/as_nobody.h"
 #include "tests/cache/temporary_folder.h"
+#include "tests/fs/snapshot_maker.h"
 
 namespace winnow {
 namespace {
 
+constexpr std::uint64_t kMiB = 1 << 20;
+
+// A disk that writes nothing until it is let.
+class HeldIo final : public BlockIo {
+ public:
+  struct Gate {
+    std::mutex mutex;
+    std::condition_variable changed;
+    bool is_open = true;
+    void open(bool now) {
+      const std::lock_guard lock(mutex);
+      is_open = now;
+      changed.notify_all();
+    }
+  };
+  explicit HeldIo(Gate& gate) : gate_(gate) {}
+  Result<void> read(std::span<const IoPiece> pieces) override { return plain_->read(pieces); }
+  Result<void> write(std::span<const IoPiece> pieces) override {
+    std::unique_lock lock(gate_.mutex);
+    gate_.changed.wait(lock, [this] { return gate_.is_open; });
+    return plain_->write(pieces);
+  }
+  Result<void> append(int fd, std::uint64_t offset, std::span<const std::byte> bytes) override {
+    return plain_->append(fd, offset, bytes);
+  }
+  Result<void> allocate(int fd, std::uint64_t from, std::uint64_t bytes) override {
+    return plain_->allocate(fd, from, bytes);
+  }
+
+ private:
+  Gate& gate_;
+  std::unique_ptr<BlockIo> plain_ = plain_block_io();
+};
+
 struct TiersTest : testing::Test {
-  TiersTest() {
+  void start(const std::string& policy, std::uint64_t disk_bytes) {
     take_snapshot(source, state, false, nullptr, progress);
     snapshots = std::make_unique<Snapshots>(source, state, false, state.open_tree());
-    options.disk_bytes = 16 << 20;
+    MountOptions options;
+    options.policy = policy;
+    options.disk_bytes = disk_bytes;
     options.disk_dir = disk_folder.path();
+    options.page_cache = false;
+    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true, std::make_unique<HeldIo>(gate));
+    tiers->adopt();
   }
+  void TearDown() override { gate.open(true); }
+  static FileRef file(std::uint64_t id) { return {SampleId{id}, "f" + std::to_string(id), Version{.size = kMiB}}; }
+  void write(std::uint64_t id) {
+    const std::shared_ptr<std::byte[]> bytes(new std::byte[kMiB]());
+    tiers->disk()->write(file(id), 0, Bytes(bytes, kMiB));
+  }
+  void read(std::uint64_t id) {  // as a reader's fetch does
+    tiers->disk()->touch(SampleId{id});
+    write(id);
+    tiers->disk()->flush();
+  }
+  bool holds(std::uint64_t id) const { return tiers->holds(SampleId{id}, kMiB); }
 
   TemporaryFolder folder;
   TemporaryFolder state_folder;
@@ -26,21 +77,60 @@ struct TiersTest : testing::Test {
   DirectorySource source{folder.path(), false};
   StateDir state{state_folder.path()};
   ScanProgress progress;
+  HeldIo::Gate gate;
   std::unique_ptr<Snapshots> snapshots;
-  MountOptions options;
+  std::unique_ptr<Tiers> tiers;
 };
 
-// Not every failure is one that the tier has a sentence for: here, listing its folder fails in the library.
-TEST_F(TiersTest, ADiskThatCannotBeOpenedIsARefusalAndNotADeath) {
-  ASSERT_TRUE(geteuid() != 0 || chown(disk_folder.path().c_str(), 65534, 65534) == 0);
-  ASSERT_EQ(chmod(disk_folder.path().c_str(), 0300), 0);
-  {
-    const AsNobody ordinary;
-    const Tiers successor(options, source.identity(), *snapshots, false);
-    EXPECT_NE(successor.disk_refusal().find(disk_folder.path()), std::string::npos) << successor.disk_refusal();
-    EXPECT_THROW(Tiers(options, source.identity(), *snapshots, true), StartupError);
-  }
-  chmod(disk_folder.path().c_str(), 0700);
+TEST_F(TiersTest, ThereIsNoRoomAheadWhileTheDisksQueueIsFull) {
+  start("importance", 512 * kMiB);
+  EXPECT_TRUE(tiers->has_room_ahead(kMiB));
+  gate.open(false);
+  for (std::uint64_t id = 1; id <= 47; ++id) write(id);
+  EXPECT_TRUE(tiers->has_room_ahead(kMiB));
+  write(48);
+  EXPECT_FALSE(tiers->has_room_ahead(kMiB)) << "a quarter is for what readers fetch";
+  EXPECT_TRUE(tiers->has_taken(file(48)));
+  for (std::uint64_t id = 49; id <= 65; ++id) write(id);
+  EXPECT_FALSE(tiers->has_taken(file(65))) << "the queue dropped it";
+  gate.open(true);
+  tiers->disk()->flush();
+  EXPECT_TRUE(tiers->has_room_ahead(kMiB));
+}
+
+TEST_F(TiersTest, WhatNoJobExpectsLeavesForWhatOneReadsAndForNothingElse) {
+  start("importance", 16 * kMiB);
+  for (std::uint64_t id = 1; id <= 16; ++id) read(id);
+  tiers->begin_epoch();
+  read(100);
+  EXPECT_FALSE(holds(100)) << "all are unread, and as important";
+  for (std::uint64_t id = 1; id <= 16; ++id) tiers->foresee(SampleId{id}, AheadStore::Prospect::kNobodys);
+  tiers->foresee(SampleId{101}, AheadStore::Prospect::kNobodys);
+  read(101);
+  EXPECT_FALSE(holds(101)) << "nobody's leave for nobody's not";
+  read(100);
+  EXPECT_TRUE(holds(100));
+  tiers->set_importance(SampleId{101}, 1);
+  read(101);
+  EXPECT_FALSE(holds(101)) << "a score does not make it expected";
+  tiers->foresee(SampleId{101}, AheadStore::Prospect::kWillBeRead);
+  read(101);
+  EXPECT_TRUE(holds(100) && holds(101));
+  EXPECT_GE(tiers->disk()->counts().samples, 14u) << "no more left than had to";
+}
+
+TEST_F(TiersTest, UnderLruAFullDiskHasRoomForHalfOfItIfTheOrderIsKnown) {
+  start("lru", 32 * kMiB);
+  for (std::uint64_t id = 1; id <= 40; ++id) read(id);
+  EXPECT_FALSE(tiers->has_room_ahead(kMiB)) << "the unread would leave unread";
+  EXPECT_TRUE(tiers->has_room_in_order(10 * kMiB, kMiB));
+  EXPECT_FALSE(tiers->has_room_in_order(16 * kMiB, kMiB));
+}
+
+TEST_F(TiersTest, IfNobodyLeavesAFullDiskHasNoRoom) {
+  start("none", 32 * kMiB);
+  for (std::uint64_t id = 1; id <= 40; ++id) read(id);
+  EXPECT_FALSE(tiers->has_room_ahead(kMiB) || tiers->has_room_in_order(0, kMiB));
 }
 
 }  // namespace

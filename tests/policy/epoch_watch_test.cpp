@@ -5,7 +5,9 @@
 #include <numeric>
 #include <vector>
 
+#include "policy/cache_importance.h"
 #include "policy/random.h"
+#include "policy/sweep_queue.h"
 
 namespace winnow {
 namespace {
@@ -29,7 +31,7 @@ struct Reader {
       const bool in_order = id > last;
       last = id;
       for (int i = 0; i < times; ++i) {
-        const Seen seen = watch.on_read(SampleId{id}, {.behind_by_name = in_order});
+        const Seen seen = watch.on_read(SampleId{id}, EpochWatch::Step{.behind_by_name = in_order});
         if (seen == Seen::kJob) jobs.push_back(count);
         if (seen == Seen::kEpochEnd) ends.push_back(count);
       }
@@ -106,6 +108,58 @@ TEST(EpochWatch, SmallDataSetsHaveEpochsToo) {
   for (std::uint64_t epoch = 0; epoch < 5; ++epoch) reader.read(shuffled(20, epoch));
   EXPECT_TRUE(reader.watch.is_job());
   EXPECT_EQ(reader.watch.epoch(), 6u);
+}
+
+// One of `ranks` parts of a data set that is dealt anew each epoch.
+std::vector<std::uint64_t> part(std::uint64_t count, std::uint64_t epoch, std::uint64_t ranks) {
+  auto ids = shuffled(count, epoch);
+  ids.resize(count / ranks);
+  return ids;
+}
+
+TEST(EpochWatch, ARankWhosePartIsDealtAnewHasEpochsOfItsPart) {
+  for (const std::uint64_t ranks : {2, 4, 8}) {
+    Reader reader(2000);
+    for (std::uint64_t epoch = 0; epoch < 8; ++epoch) reader.read(part(2000, epoch, ranks));
+    EXPECT_GE(reader.watch.epoch(), 7u) << ranks;
+    EXPECT_LE(reader.watch.epoch(), 9u) << ranks;
+    EXPECT_LE(reader.ends.at(0), 2000 / ranks + 128) << ranks;
+    EXPECT_TRUE(reader.watch.may_be_part());
+  }
+}
+
+TEST(EpochWatch, DrawingWithReplacementDoesNotEndAnEpochEveryFewReads) {
+  Reader reader(2000);
+  Random random(1);
+  for (int i = 0; i < 8000; ++i) reader.read({random.below(2000)});
+  EXPECT_LE(reader.ends.size(), 8u);
+}
+
+TEST(EpochWatch, ASampleLookedAtBeforeAndAFileThatIsReadAgainAndAgainEndNoEpoch) {
+  Reader reader(2000);
+  reader.read({7});
+  const auto order = shuffled(1000, 1, 1);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    if (i % 100 == 0) reader.read({0});
+    reader.read({order[i]});
+  }
+  EXPECT_TRUE(reader.ends.empty());
+}
+
+TEST(EpochWatch, ReadersThatReadOneFileEachTellNothingOfTheirOrder) {
+  EpochWatch watch(1000);
+  for (const std::uint64_t id : shuffled(500, 1)) watch.on_read(SampleId{id}, std::nullopt);
+  EXPECT_FALSE(watch.is_job());
+}
+
+TEST(SweepQueue, TakesTheOrderOfTheSweepWhenSamplesComeLittleByLittle) {
+  const std::vector<double> importance{0.5, 1, 0, 1, 0.5, 0.25};
+  const std::vector<bool> none(importance.size());
+  SweepQueue queue;
+  std::vector<Index> order;
+  for (const std::uint64_t id : {3, 0, 5, 1, 4, 2}) queue.add(SampleId{id}, importance[id]);
+  for (; !queue.empty(); queue.pop()) order.push_back(static_cast<Index>(value(queue.first())));
+  EXPECT_EQ(order, sweep_order({.importance = importance, .read = none, .waiting = none}));
 }
 
 }  // namespace

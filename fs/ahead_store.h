@@ -1,0 +1,31 @@
+// Where a prefetch puts what it brings, and whom it tells what of it will be read. Thread-safe; no call waits.
+#pragma once
+
+#include <cstdint>
+
+#include "cache/fetcher.h"
+#include "cache/file_ref.h"
+#include "fs/node_id.h"
+
+namespace winnow {
+
+class AheadStore {
+ public:
+  virtual ~AheadStore() = default;
+  virtual bool holds(SampleId id, std::uint64_t size) const = 0;  // all of it
+  virtual bool has_taken(const FileRef& file) const = 0;  // of what fetch() brought: it is held, or about to be
+  virtual bool has_room_ahead(std::uint64_t bytes) const = 0;  // for unread bytes, without driving out others
+  // The same where the order of reads is known, and `ahead` bytes wait already.
+  virtual bool has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const = 0;
+  virtual bool can_take(NodeId id) const = 0;  // it could keep this one
+  virtual double importance(SampleId id) const = 0;
+  virtual void begin_epoch() = 0;  // nothing is read yet; foresee() then tells what was, after all
+
+  enum class Prospect { kWillBeRead, kWasRead, kNobodys };  // by a job's epoch: later, already, not at all
+  virtual void foresee(SampleId id, Prospect prospect) = 0;
+
+  // Brings a file; `done` is called once, from any thread, unless this gives false: it is being fetched already.
+  virtual bool fetch(const FileRef& file, Fetcher::Prefetched done) = 0;
+};
+
+}  // namespace winnow
