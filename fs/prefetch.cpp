@@ -106,7 +106,9 @@ void Prefetch::end_order() {
 }
 
 void Prefetch::consume(SampleId id) {
-  if (ahead_.remove(id) && std::exchange(waits_for_reads_, false)) signal();
+  if (!ahead_.remove(id)) return;
+  was_refused_ = false;
+  if (std::exchange(waits_for_reads_, false)) signal();
 }
 
 void Prefetch::run() {
@@ -185,7 +187,8 @@ std::optional<Prefetch::Next> Prefetch::take_next() {
 }
 
 bool Prefetch::has_room(const Next& next, std::uint64_t size) {
-  waits_for_reads_ = ahead_.bytes() + flying_bytes_ + size > options_.window_bytes;
+  waits_for_reads_ = ahead_.bytes() + flying_bytes_ + size > options_.window_bytes ||
+                     (was_refused_ && ahead_.bytes() > 0);
   if (waits_for_reads_) return false;
   look_again_soon_ = next.is_declared ? !store_.has_room_in_order(ahead_.bytes(), flying_bytes_ + size)
                                       : !store_.has_room_ahead(flying_bytes_ + size);
@@ -244,6 +247,7 @@ void Prefetch::finished(const Next& next, const FileRef& file, Clock::time_point
   const bool is_waited_for = next.is_declared ? order_.contains(next.id) : plans_.contains(next.group);
   if (is_kept && is_waited_for && !was_read(next)) ahead_.add(next.id, file.version.size, next.reader);
   if (brought == Fetcher::Brought::kFromSource) {
+    was_refused_ = was_refused_ || !is_kept;
     ++fetched_;
     limit_.on_success(Clock::now() - began);
   }

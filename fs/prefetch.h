@@ -135,6 +135,7 @@ class Prefetch {
   std::uint64_t failed_ = 0;
   bool waits_for_reads_ = false;  // the window is full
   bool look_again_soon_ = false;  // nobody tells when the store has room, or the kernel a name
+  bool was_refused_ = false;  // by a tier with less room than we thought: what is fetched for nobody is fetched twice
   bool is_idle_ = false;
   bool stopping_ = false;
   std::thread thread_;

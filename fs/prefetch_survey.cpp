@@ -54,6 +54,7 @@ bool Prefetch::plan_next_due(std::unique_lock<std::mutex>& lock) {
 }
 
 void Prefetch::begin_plan(int group) {
+  was_refused_ = false;
   if (jobs_.find(group) == nullptr) return;
   if (const auto before = plans_.find(group); before != plans_.end()) {
     ahead_.forget(before->second.reader);
@@ -114,10 +115,11 @@ AheadStore::Prospect Prefetch::prospect_of(const Candidate& one, const std::set<
     is_awaited = true;
     const auto plan = plans_.find(group);
     const bool is_planned = groups.contains(group) && plan != plans_.end() && is_swept;
-    if (!is_planned || !job.expects(one.id, *one.folder)) continue;
+    if (!is_planned) continue;
+    // What is held and may be expected takes its room too; fetched is only what certainly is.
     if (one.is_held) {
       ahead_.add(one.id, one.size, plan->second.reader);
-    } else if (options_.at_once > 0) {
+    } else if (options_.at_once > 0 && job.expects(one.id, *one.folder)) {
       plan->second.queue.add(one.id, one.importance);
     }
   }
