@@ -6,6 +6,7 @@ For the fifth, readers drop each file's pages after reading it, for all alike: t
 Before a warm epoch of the whole, the machine's page cache is dropped, so that it comes from the disk."""
 import argparse
 import http.client
+import itertools
 import json
 import os
 import subprocess
@@ -15,6 +16,7 @@ import time
 import urllib.request
 
 from mounts import CLEAN_ENVIRONMENT, Workspace, is_mounted, memory_of, wait_until
+from remote_reader import shares_of
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
@@ -140,6 +142,16 @@ class Winnow(Mount):
         folder = os.path.join(self.state, "disk")
         return sum(os.lstat(os.path.join(folder, name)).st_blocks * 512 for name in os.listdir(folder))
 
+    def declare(self, listed, seed, space):
+        """What a sampler can tell: the order in which the readers will read."""
+        with open(listed) as file:
+            shares = shares_of(file.read().splitlines(), WORKERS, seed)
+        path = os.path.join(space.path, "order")
+        with open(path, "w") as file:
+            for step in itertools.zip_longest(*shares):
+                file.writelines(os.path.relpath(one, self.path) + "\n" for one in step if one)
+        subprocess.run([WINNOW, "hint", path, self.path], env=self.environment(), check=True, capture_output=True)
+
     def held_files(self):
         time.sleep(2.5)  # what status tells of it is two seconds old at most
         where = self.status()["where"]
@@ -225,9 +237,14 @@ def measure_mount(kind, space, origin, share, data_bytes, compute, tag):
     try:
         listed, files = list_files(mount, space, tag)
         whole = share >= 1
-        for number, name in enumerate(["cold", "warm"] if whole else ["first", "second", "third"]):
+        names = ["cold", "warm"] if whole else ["first", "second", "third"]
+        if not whole and isinstance(mount, Winnow):
+            names.append("order declared")
+        for number, name in enumerate(names):
             if number > 0:
                 drop_caches()
+            if name == "order declared":
+                mount.declare(listed, number + 1, space)
             held = mount.held_files() if isinstance(mount, Winnow) else None
             row = epoch(mount, listed, number + 1, compute, not whole)
             rows.append({"what": kind.name, "cache": share, "epoch": name, "compute": compute, "files": files,

@@ -23,14 +23,19 @@ def read(paths, compute, drop, results):
     results.put(total)
 
 
+def shares_of(paths, workers, seed):
+    """What each worker reads, in order."""
+    random.Random(seed).shuffle(paths)
+    batches = [paths[i:i + BATCH] for i in range(0, len(paths), BATCH)]
+    return [[path for batch in batches[worker::workers] for path in batch] for worker in range(workers)]
+
+
 def main():
     listed, workers, seed, compute, drop = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), float(sys.argv[4]), sys.argv[5] == "1"
     with open(listed) as file:
         paths = file.read().splitlines()
-    random.Random(seed).shuffle(paths)
-    batches = [paths[i:i + BATCH] for i in range(0, len(paths), BATCH)]
     results = multiprocessing.Queue()
-    shares = [[path for batch in batches[worker::workers] for path in batch] for worker in range(workers)]
+    shares = shares_of(paths, workers, seed)
     processes = [multiprocessing.Process(target=read, args=(share, compute / 1000, drop, results)) for share in shares]
     began = time.monotonic()
     for process in processes:
@@ -42,4 +47,5 @@ def main():
     print(time.monotonic() - began, total)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -151,6 +151,21 @@ TEST_F(PrefetchTest, OnlyWhatTheStoreTookIsAhead) {
   EXPECT_GT(fetched(), 100u);
 }
 
+TEST_F(PrefetchTest, AfterARefusalItWaitsForARead) {
+  start({.at_once = 1, .window_bytes = 1 << 30});
+  const auto order = shuffled(1);
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_until([&] { return fetched() == 5; });
+  store.takes = false;
+  finish_all();
+  const std::size_t before = fetched();
+  EXPECT_LE(before, 7u) << "what is refused is fetched twice";
+  store.takes = true;
+  open(at_path(*snapshots->tree(), store.fetched[0])->id);
+  finish_all();
+  EXPECT_GT(fetched(), before + 50);
+}
+
 TEST_F(PrefetchTest, AJobsEndFreesWhatWasFetchedForIt) {
   start({.at_once = 8, .window_bytes = 10 * kFileBytes});
   Process first;
