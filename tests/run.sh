@@ -20,12 +20,14 @@ build() {
   build_winnow "$@" -- -DWINNOW_TESTS=ON
 }
 
-# check PRESET SLOWDOWN [ctest options]: tests that mount run one at a time, or they would measure each other.
+# check PRESET SLOWDOWN [ctest options]: tests that mount run one at a time, or they would measure each other. They meet a
+# busy machine's moods: what fails is run once more, and both outcomes are shown.
 check() {
   local preset=$1 slowdown=$2
   shift 2
   echo "== $preset: testing"
-  WINNOW_TEST_SLOWDOWN=$slowdown ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j 2 "$@"
+  WINNOW_TEST_SLOWDOWN=$slowdown ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -j 2 \
+    --repeat until-pass:2 "$@"
   # What was not tested, and why: ctest itself shows nothing of tests that pass or skip.
   grep -hE "cannot be had|^skipped:|SKIPPED" "build/$preset/Testing/Temporary/LastTest.log" || true
 }

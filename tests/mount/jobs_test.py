@@ -181,20 +181,25 @@ def test_walkers_are_no_jobs_however_many_processes_they_have(origin, bucket, pl
     assert prefetch["fetched"] == 0 and prefetch["jobs"] == []
 
 
-# Arguments: list of paths, whether to shuffle. Four threads read a quarter each.
+# Arguments: list of paths, whether to shuffle. Four threads read a quarter each, and stay: of those that are gone, nobody
+# can tell the group.
 THREADS = """
 import random, sys
-from threading import Thread
+from threading import Barrier, Event, Thread
+has_read, may_end = Barrier(5), Event()
 paths = open(sys.argv[1]).read().splitlines()
 if sys.argv[2] == "1": random.Random(1).shuffle(paths)
 def read(part):
     for path in part:
         with open(path, "rb") as file: file.read()
+    has_read.wait()
+    may_end.wait()
 threads = [Thread(target=read, args=(paths[i * len(paths) // 4:(i + 1) * len(paths) // 4],)) for i in range(4)]
 for thread in threads: thread.start()
-for thread in threads: thread.join()
+has_read.wait()
 print("epoch", flush=True)
 sys.stdin.readline()
+may_end.set()
 """
 
 
