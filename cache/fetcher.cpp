@@ -11,6 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::milliseconds kDeadlineTick{250};
+constexpr std::uint64_t kMostHere = 1 << 20;  // bytes that a caller may wait for
 
 Bytes joined(const Bytes& front, const Bytes& rest) {
   const std::shared_ptr<std::byte[]> all(new std::byte[front.size() + rest.size()]);
@@ -56,7 +57,22 @@ void Fetcher::read(const FileRef& file, Range asked, BytesWaiter waiter) {
                                                   : window_.next(file.id, asked, file_size);
   };
   const FlightPtr flight = flights_.board(file, asked, wanted, Clock::now(), std::move(waiter));
-  if (flight) submit(WorkerPool::Urgency::kDemand, flight);
+  if (flight && !fetch_here(flight)) submit(WorkerPool::Urgency::kDemand, flight);
+}
+
+// What the tier has is read where it was asked for: two changes of thread would cost more than the read. If too many
+// wait already (a disk may hang), it goes to the pool; so it does if the tier lost it meanwhile.
+bool Fetcher::fetch_here(const FlightPtr& flight) {
+  const auto [offset, size] = flight->range;
+  if (!options_.caller_may_wait || size > kMostHere || tier_.held_from(flight->file, offset, size) < size) return false;
+  const bool may_wait = waiting_callers_.fetch_add(1) < options_.waiting_callers && options_.caller_may_wait();
+  std::optional<Bytes> near;
+  if (may_wait) near = tier_.read(flight->file, offset, size);
+  waiting_callers_.fetch_sub(1);
+  if (!near || !flights_.begin(flight, Clock::now())) return false;
+  land(flight, std::move(*near));
+  flight->end(Brought::kFromTier);
+  return true;
 }
 
 bool Fetcher::prefetch(const FileRef& file, Range range, Prefetched done) {
@@ -77,14 +93,18 @@ void Fetcher::submit(WorkerPool::Urgency urgency, const FlightPtr& flight) {
 Brought Fetcher::fetch(const FlightPtr& flight) {
   auto near = tier_.read(flight->file, flight->range.offset, flight->range.size);
   const Result<Bytes> bytes = near ? Result<Bytes>(std::move(*near)) : complete(*flight);
-  flights_.land(flight, bytes);
+  land(flight, bytes);
   if (!bytes) return Brought::kNothing;
-  if (landed_) {
+  return near ? Brought::kFromTier : Brought::kFromSource;
+}
+
+void Fetcher::land(const FlightPtr& flight, const Result<Bytes>& bytes) {
+  flights_.land(flight, bytes);
+  if (bytes && landed_) {
     landed_(flight, bytes.value());
-  } else {
+  } else if (bytes) {
     flights_.retire(flight);
   }
-  return near ? Brought::kFromTier : Brought::kFromSource;
 }
 
 // A window may begin with what the one before it brought: the kernel's requests do not end where pieces do. (Small

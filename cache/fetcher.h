@@ -1,8 +1,10 @@
-// Brings bytes from the tier beside us or from the source: once for however many readers, whole files up to a size and windows above it,
-// with bounded memory and threads. A passing failure of the source is tried again, with growing pauses, until
-// `source_timeout`; readers then get EIO. What came from the source is offered to the tier. Thread-safe; no call blocks.
+// Brings bytes from the tier beside us or from the source: once for however many readers, whole files up to a size and
+// windows above it, with bounded memory and threads. A passing failure of the source is tried again, with growing pauses,
+// until `source_timeout`; readers then get EIO. What came from the source is offered to the tier. Thread-safe; no call
+// blocks, but for read() where its caller may wait for the tier.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -23,6 +25,9 @@ struct FetchOptions {
   std::uint64_t in_flight_bytes = 256 << 20;
   unsigned threads = 128;  // of these and of the bytes in flight, a part is kept for what readers wait for
   std::chrono::milliseconds source_timeout{60'000};  // zero: wait for ever
+  // Asked by read() of its caller's thread: whether it may wait for the tier. Empty: none may, and all is read in the pool.
+  std::function<bool()> caller_may_wait;
+  unsigned waiting_callers = 4;  // at once; a disk may hang, and the callers must not all hang with it
 };
 
 struct FetchCounts {
@@ -62,8 +67,10 @@ class Fetcher {
   void stop();  // readers still waiting get EIO
 
  private:
+  bool fetch_here(const FlightPtr& flight);
   void submit(WorkerPool::Urgency urgency, const FlightPtr& flight);
   Brought fetch(const FlightPtr& flight);
+  void land(const FlightPtr& flight, const Result<Bytes>& bytes);
   Result<Bytes> complete(const Flight& flight);
   Result<Bytes> read_from_source(const Flight& flight, Range range);
   bool pause(std::chrono::milliseconds length);  // false if stopping
@@ -75,6 +82,7 @@ class Fetcher {
   const Landed landed_;
   FlightTable flights_;
   ReadWindow window_;
+  std::atomic<unsigned> waiting_callers_{0};
 
   std::atomic<std::uint64_t> fetches_{0};
   std::atomic<std::uint64_t> bytes_{0};

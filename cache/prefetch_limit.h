@@ -1,5 +1,7 @@
-// How many prefetches may be under way: as many as allowed while the source keeps its pace, fewer when it slows down
-// (answers take clearly longer than the quickest of late) or fails. Not thread-safe; time comes from outside.
+// How many prefetches may be under way: as many as allowed while the source keeps its pace, fewer when it fails or when
+// answers come clearly later than they do with few under way. More would then bring nothing but a queue at the source, in
+// which readers wait too. Means are compared with means, so that a source of uneven pace is no slow one. Not thread-safe;
+// time comes from outside.
 #pragma once
 
 #include <chrono>
@@ -17,21 +19,23 @@ class PrefetchLimit {
   unsigned value() const { return static_cast<unsigned>(limit_); }
 
  private:
-  static constexpr int kProbeEvery = 512;  // answers after which the quickest is found out anew, with fewer under way
-  static constexpr double kSlow = 3;       // times the quickest
-  static constexpr double kSlowBy = 0.01;  // and by so many seconds
+  static constexpr int kFirstProbe = 128;  // answers after which it is found out how soon they come with few under way
+  static constexpr int kProbeEvery = 1024;
+  static constexpr double kSlow = 1.5;       // times as long as with few
+  static constexpr double kSlowBy = 0.0025;  // and by so many seconds
 
+  void begin_probe();
   void probe(double seconds);
 
   const unsigned most_;
   double limit_;
-  double quickest_ = 0;  // seconds; 0: none yet
-  double usual_ = 0;     // a moving mean
-  int answers_ = 0;
-  int probing_ = 0;       // answers left of a probe
-  double probed_ = 0;     // the quickest in it
+  double unhurried_ = 0;  // mean seconds with few under way; 0: not known yet
+  double usual_ = 0;      // a moving mean
+  int until_probe_ = kFirstProbe;
+  int probing_ = 0;         // answers left of a probe
+  double probed_ = 0;       // their sum
   double after_probe_ = 0;  // the limit to go back to
-  int until_change_ = 0;  // answers to wait for: those under way were asked for under the limit before
+  int until_change_ = 0;    // answers to wait for: those under way were asked for under the limit before
 };
 
 }  // namespace winnow

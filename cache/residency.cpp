@@ -110,7 +110,8 @@ std::vector<SampleId> Residency::choose_victims() {
   std::vector<SampleId> victims;
   if (!is_over()) return victims;
   // A little below the budget, so that a full cache does not drop one sample for each that comes.
-  const std::uint64_t target_pages = (budget_bytes_ - budget_bytes_ / 32) / kPage;
+  const std::uint64_t room = std::max(budget_bytes_ / 32, std::min(budget_bytes_ / 8, kLeastRoom));
+  const std::uint64_t target_pages = (budget_bytes_ - room) / kPage;
   while (total_pages_ - dropping_pages_ > target_pages) {
     const auto victim = next_victim();
     if (!victim) break;

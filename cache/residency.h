@@ -51,6 +51,7 @@ class Residency {
  private:
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kLeastForReaders = 16 << 20;
+  static constexpr std::uint64_t kLeastRoom = 512 << 10;  // made at a time
   struct Importance {
     double value = 1.0;  // also of a sample without a score
     bool operator==(const Importance&) const = default;

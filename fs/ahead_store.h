@@ -14,6 +14,7 @@ class AheadStore {
   virtual ~AheadStore() = default;
   virtual bool holds(SampleId id, std::uint64_t size) const = 0;  // all of it
   virtual bool has_taken(const FileRef& file) const = 0;  // of what fetch() brought: it is held, or about to be
+  virtual std::uint64_t room_for(std::uint64_t file_bytes) const = 0;  // what a file takes here; no lock is needed
   virtual bool has_room_ahead(std::uint64_t bytes) const = 0;  // for unread bytes, without driving out others
   // The same where the order of reads is known, and `ahead` bytes wait already.
   virtual bool has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const = 0;

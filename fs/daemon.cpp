@@ -27,6 +27,7 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kRetryUnmountFor = 2s;
+constexpr unsigned kNeverAtTheDisk = 2;  // of the serving threads
 
 FileDescriptor watch_signals() {
   sigset_t watched;
@@ -86,6 +87,7 @@ void Daemon::start_serving() {
   const bool answer_opens = options_.track == TrackMode::kOpen ||
                             (options_.track == TrackMode::kAuto && !AccessTracker::is_permitted());
   const int device = inheritance_.device.get();
+  const unsigned threads = std::clamp(std::thread::hardware_concurrency() + 4, 6u, FuseDevice::kMaxThreads);
   // Of their own: a notification can wait for a page that a READ has locked.
   notifications_ =
       std::make_unique<WorkerPool>(WorkerPool::Options{.name = "winnow-notify", .max_threads = 2});
@@ -97,7 +99,9 @@ void Daemon::start_serving() {
   tiers_ = std::make_unique<Tiers>(options_, source_->identity(), *snapshots_, memory_.announced == 0);
   if (!tiers_->disk_refusal().empty()) spdlog::error("{}; reads go on without it", tiers_->disk_refusal());
   reads_ = std::make_unique<ReadPath>(*source_, tiers_->near(), *snapshots_, *kernel_, *notifications_, pages,
-                                      FetchOptions{.source_timeout = options_.source_timeout});
+                                      FetchOptions{.source_timeout = options_.source_timeout,
+                                                   .caller_may_wait = [this] { return device_->let_go_to_wait(); },
+                                                   .waiting_callers = threads - kNeverAtTheDisk});
   recorder_ = std::make_unique<AccessRecorder>(*snapshots_, state_.recording_path());
   filesystem_ = std::make_unique<Filesystem>(options_.ownership, *snapshots_, *reads_, pages);
   start_prefetch(pages);
@@ -107,7 +111,8 @@ void Daemon::start_serving() {
                                          memory_);
   session_ = std::make_unique<FuseSession>(SessionOptions{.answer_opens = answer_opens,
                                                           .use_page_cache = options_.page_cache,
-                                                          .succeeds = inheritance_.succeeds},
+                                                          .succeeds = inheritance_.succeeds,
+                                                          .threads = threads},
                                            *filesystem_, *device_);
   if (answer_opens) track_in_force_ = TrackMode::kOpen;
   session_->start();

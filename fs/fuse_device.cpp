@@ -87,6 +87,13 @@ void FuseDevice::let_go() {
   if (in_hand != 0) notes_.park(std::exchange(in_hand, 0));
 }
 
+bool FuseDevice::let_go_to_wait() {
+  if (own_taken_at == nullptr) return false;
+  let_go();
+  set_taken_at(0);
+  return true;
+}
+
 bool FuseDevice::answer(const void* request, std::size_t size) {
   const auto* header = static_cast<const fuse_in_header*>(request);
   requests_.add(header->opcode);

@@ -39,6 +39,8 @@ class FuseDevice {
   ssize_t receive(void* buffer, std::size_t size);
   // The calling thread is done with what it took, answered or not.
   void let_go();
+  // The calling thread will wait, for something that takes its time: true if it is a serving one.
+  bool let_go_to_wait();
   // Whether a serving thread is at one request for longer than it may take. Waits for nobody.
   bool is_stuck() const;
   // A reply of libfuse's.

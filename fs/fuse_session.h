@@ -18,7 +18,7 @@ struct SessionOptions {
   bool answer_opens = false;   // OPEN is answered and counted, instead of refused once for all
   bool use_page_cache = true;  // false needs answer_opens: each READ then comes to us
   bool succeeds = false;       // a worker before this one served the mount
-  unsigned threads = 4;
+  unsigned threads = 6;  // some more than FetchOptions::waiting_callers: a disk may hang
 };
 
 class FuseSession {

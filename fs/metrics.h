@@ -45,7 +45,7 @@ inline constexpr Metric kDiskWriting{"winnow_disk_writing", "1 while the disk ti
 inline constexpr Metric kWhere{"winnow_data_bytes",
                                "Bytes of the data set; label tier: memory, disk, nowhere (in neither)."};
 inline constexpr Metric kPrefetched{"winnow_prefetched_files_total", "Files fetched ahead of their readers."};
-inline constexpr Metric kAhead{"winnow_ahead_bytes", "Bytes held for the epoch under way and not read yet."};
+inline constexpr Metric kAhead{"winnow_ahead_bytes", "Room taken by what is held for the epoch under way and was not read yet, in bytes."};
 inline constexpr Metric kPrefetchLimit{"winnow_prefetch_limit", "Prefetches that may be under way now."};
 inline constexpr Metric kOpens{"winnow_opens_total", "Opens observed; the kernel may merge some into one."};
 inline constexpr Metric kLostEvents{"winnow_lost_events_total", "Times the queue of opens overflowed."};

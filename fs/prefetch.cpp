@@ -186,12 +186,12 @@ std::optional<Prefetch::Next> Prefetch::take_next() {
   }
 }
 
-bool Prefetch::has_room(const Next& next, std::uint64_t size) {
-  waits_for_reads_ = ahead_.bytes() + flying_bytes_ + size > options_.window_bytes ||
+bool Prefetch::has_room(const Next& next, std::uint64_t room) {
+  waits_for_reads_ = ahead_.bytes() + flying_bytes_ + room > options_.window_bytes ||
                      (was_refused_ && ahead_.bytes() > 0);
   if (waits_for_reads_) return false;
-  look_again_soon_ = next.is_declared ? !store_.has_room_in_order(ahead_.bytes(), flying_bytes_ + size)
-                                      : !store_.has_room_ahead(flying_bytes_ + size);
+  look_again_soon_ = next.is_declared ? !store_.has_room_in_order(ahead_.bytes(), flying_bytes_ + room)
+                                      : !store_.has_room_ahead(flying_bytes_ + room);
   if (look_again_soon_) waits_for_reads_ = true;  // a read may make room sooner
   return !look_again_soon_;
 }
@@ -204,6 +204,7 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   const auto tree = snapshots_.tree();
   const auto node = tree->find(node_of(next->id));
   const std::uint64_t size = node ? node->stat.version.size : 0;
+  const std::uint64_t room = store_.room_for(size);
   const bool can_take = node && store_.can_take(node->id);
   if (node && !can_take && next->is_declared && !order_.readers_are_past_next()) {
     // An order may come before the loader has listed what it names: wait for that.
@@ -215,14 +216,14 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
     return true;
   }
   if (next->is_declared && store_.holds(next->id, size)) {
-    ahead_.add(next->id, size, next->reader);
+    ahead_.add(next->id, room, next->reader);
     pass(*next);
     return true;
   }
-  if (!has_room(*next, size)) return false;
+  if (!has_room(*next, room)) return false;
   pass(*next);
   ++flying_;
-  flying_bytes_ += size;
+  flying_bytes_ += room;
   const FileRef file{next->id, tree->path(*node), node->stat.version};
   const auto began = Clock::now();
   lock.unlock();
@@ -231,21 +232,22 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   lock.lock();
   if (begun) return true;
   --flying_;  // a reader was faster
-  flying_bytes_ -= size;
+  flying_bytes_ -= room;
   return true;
 }
 
 void Prefetch::finished(const Next& next, const FileRef& file, Clock::time_point began, Fetcher::Brought brought) {
   const bool is_kept = brought != Fetcher::Brought::kNothing && store_.has_taken(file);
+  const std::uint64_t room = store_.room_for(file.version.size);
   const std::lock_guard lock(mutex_);
   --flying_;
-  flying_bytes_ -= file.version.size;
+  flying_bytes_ -= room;
   if (brought == Fetcher::Brought::kNothing) {
     ++failed_;
     limit_.on_failure();
   }
   const bool is_waited_for = next.is_declared ? order_.contains(next.id) : plans_.contains(next.group);
-  if (is_kept && is_waited_for && !was_read(next)) ahead_.add(next.id, file.version.size, next.reader);
+  if (is_kept && is_waited_for && !was_read(next)) ahead_.add(next.id, room, next.reader);
   if (brought == Fetcher::Brought::kFromSource) {
     was_refused_ = was_refused_ || !is_kept;
     ++fetched_;

@@ -35,7 +35,7 @@ struct PrefetchCounts {
   std::uint64_t fetched = 0;
   std::uint64_t failed = 0;
   std::uint64_t ahead_files = 0;  // in a tier, and not read yet this epoch
-  std::uint64_t ahead_bytes = 0;
+  std::uint64_t ahead_bytes = 0;  // the room they take
   std::uint64_t planned = 0;  // still to be fetched or passed over
   unsigned at_once = 0;       // under way
   unsigned limit = 0;         // how many may be
@@ -53,7 +53,7 @@ class Prefetch {
  public:
   struct Options {
     unsigned at_once = 32;                  // 0: never
-    std::uint64_t window_bytes = 0;         // what may wait to be read
+    std::uint64_t window_bytes = 0;         // what may wait to be read, as the store counts its room
     std::uint64_t largest_file_bytes = 8 << 20;  // larger ones are read by windows, and not ahead
     bool tracked = true;                    // opens are seen; else only a declared order can be followed
   };
@@ -109,7 +109,7 @@ class Prefetch {
   std::optional<Next> first_of_plans();
   bool was_read(const Next& next) const;
   void pass(const Next& next);
-  bool has_room(const Next& next, std::uint64_t size);
+  bool has_room(const Next& next, std::uint64_t room);
   void signal();
   void consume(SampleId id);
   void finished(const Next& next, const FileRef& file, Clock::time_point began, Fetcher::Brought brought);
@@ -130,7 +130,7 @@ class Prefetch {
   AheadLedger ahead_;
   PrefetchLimit limit_;
   unsigned flying_ = 0;
-  std::uint64_t flying_bytes_ = 0;
+  std::uint64_t flying_bytes_ = 0;  // the room they will take
   std::uint64_t fetched_ = 0;
   std::uint64_t failed_ = 0;
   bool waits_for_reads_ = false;  // the window is full

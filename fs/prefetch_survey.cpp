@@ -107,7 +107,7 @@ AheadStore::Prospect Prefetch::prospect_of(const Candidate& one, const std::set<
   const bool is_ordered = order_.is_in_force();
   bool is_expected = is_ordered && order_.contains(one.id);
   bool is_awaited = is_expected && !order_.was_read(one.id);
-  if (is_awaited && one.is_held && is_swept) ahead_.add(one.id, one.size, kOrderReader);
+  if (is_awaited && one.is_held && is_swept) ahead_.add(one.id, store_.room_for(one.size), kOrderReader);
   for (const auto& [group, job] : jobs_.all()) {
     if (!job.watch.is_job() || !job.may_expect(one.id, *one.folder)) continue;
     is_expected = true;
@@ -118,7 +118,7 @@ AheadStore::Prospect Prefetch::prospect_of(const Candidate& one, const std::set<
     if (!is_planned) continue;
     // What is held and may be expected takes its room too; fetched is only what certainly is.
     if (one.is_held) {
-      ahead_.add(one.id, one.size, plan->second.reader);
+      ahead_.add(one.id, store_.room_for(one.size), plan->second.reader);
     } else if (options_.at_once > 0 && job.expects(one.id, *one.folder)) {
       plan->second.queue.add(one.id, one.importance);
     }

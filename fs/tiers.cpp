@@ -8,9 +8,10 @@ namespace winnow {
 
 namespace {
 
-constexpr std::uint64_t kRoomOfDisk = 94;  // percent that slots can use, after rounding, index and crumbs
+// Of the disk, besides what slots and records take: for what comes in while others leave, and for crumbs.
+constexpr std::uint64_t kLeastSlack = 2 << 20;
+constexpr std::uint64_t kSlackShare = 64;  // or one of so many parts, if that is more
 
-constexpr std::uint64_t kLeastSlack = 2 << 20;  // for what is being read, and for what comes in meanwhile
 constexpr std::uint64_t kLeastMemoryForReaders = 16 << 20;
 
 constexpr std::uint64_t kQueueBytes = 64 << 20;                  // waiting to be written to the disk
@@ -18,6 +19,8 @@ constexpr std::uint64_t kQueueAheadBytes = kQueueBytes / 4 * 3;  // the rest is 
 
 // Below that of any sample that a job expects, whatever its score.
 constexpr double kNobodysImportance = -1;
+
+std::uint64_t slack_of(std::uint64_t disk_bytes) { return std::max(kLeastSlack, disk_bytes / kSlackShare); }
 
 std::unique_ptr<DiskTier> open_disk(const MountOptions& options, const std::string& source_identity,
                                     std::unique_ptr<BlockIo> io) {
@@ -138,8 +141,8 @@ std::uint64_t Tiers::waiting_bytes() const {
 
 std::uint64_t Tiers::window_bytes() const {
   if (disk_) {
-    const std::uint64_t budget = disk_->counts().budget_bytes;
-    return std::min(budget / 100 * kRoomOfDisk, budget - std::min(budget / 2, kLeastSlack));
+    const std::uint64_t capacity = disk_->capacity_bytes();
+    return capacity - std::min(capacity / 2, slack_of(capacity));
   }
   return memory_bytes_ - std::min(memory_bytes_, std::max(memory_bytes_ / 4, kLeastMemoryForReaders));
 }
@@ -159,7 +162,15 @@ bool Tiers::has_room_ahead(std::uint64_t bytes) const {
   if (!disk_) return pages_ != nullptr && pages_->residency().has_room_ahead(bytes);
   const DiskCounts counts = disk_->counts();
   if (!can_queue(counts, bytes)) return false;
-  return by_epoch_ || counts.bytes_stored + counts.queued_bytes + bytes <= window_bytes();
+  return by_epoch_ || has_free_room(counts, bytes);
+}
+
+bool Tiers::has_free_room(const DiskCounts& counts, std::uint64_t bytes) const {
+  return counts.queued_bytes + bytes + slack_of(counts.budget_bytes) <= counts.room_bytes;
+}
+
+std::uint64_t Tiers::room_for(std::uint64_t file_bytes) const {
+  return disk_ ? disk_->bytes_taken_by(file_bytes) : file_bytes;
 }
 
 // Between coming in and being read, what is younger than a sample is what was fetched behind it and what was read before

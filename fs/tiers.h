@@ -48,11 +48,13 @@ class Tiers final : public AheadStore {
   bool note_open(SampleId id, std::uint64_t size);  // a reader opened it; true if it finds all of it in memory
   void adopt();  // after start and after every refresh; until the first one, nothing is put there ahead
   void set_importance(SampleId id, double importance);
-  std::uint64_t window_bytes() const;  // what may wait to be read
+  std::uint64_t window_bytes() const;  // what may wait to be read, as room_for() counts
+  bool has_free_room(const DiskCounts& counts, std::uint64_t bytes) const;  // on disk, for more than what is queued
   TierShares shares() const;           // looks at every file
 
   bool holds(SampleId id, std::uint64_t size) const override;
   bool has_taken(const FileRef& file) const override;
+  std::uint64_t room_for(std::uint64_t file_bytes) const override;
   bool has_room_ahead(std::uint64_t bytes) const override;
   bool has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const override;
   bool can_take(NodeId id) const override;

@@ -194,9 +194,8 @@ bool Warm::has_room(std::uint64_t bytes) const {
   const DiskTier* disk = parts_.tiers.disk();
   if (disk == nullptr) return parts_.tiers.has_room_ahead(parts_.tiers.waiting_bytes() + bytes);
   const DiskCounts counts = disk->counts();
-  const std::uint64_t to_come = counts.queued_bytes + bytes;
-  return counts.writing && counts.evictions + counts.refused == displaced_before_ && to_come <= counts.room_bytes &&
-         counts.bytes_stored + to_come <= parts_.tiers.window_bytes();
+  return counts.writing && counts.evictions + counts.refused == displaced_before_ &&
+         parts_.tiers.has_free_room(counts, parts_.tiers.room_for(bytes));
 }
 
 // Until all that was fetched is kept, or has been given up.

@@ -37,7 +37,7 @@ std::uint64_t DiskLedger::room_to_grow() const {
   const std::uint64_t to_come = free / std::max(slot, kMinSlot);
   const std::uint64_t used = slab_bytes_ + overhead_bytes(budget_bytes_, table_.size() + to_come + kInFlight);
   if (used >= budget_bytes_) return 0;
-  const double records = 2.25 * sizeof(IndexRecord) / static_cast<double>(std::max(slot, kMinSlot));
+  const double records = static_cast<double>(kRecordBytesPerSlot) / static_cast<double>(std::max(slot, kMinSlot));
   return static_cast<std::uint64_t>(static_cast<double>(budget_bytes_ - used) / (1 + records));
 }
 

@@ -32,6 +32,7 @@ class DiskLedger {
   static std::uint64_t most_records(std::uint64_t slots) { return slots + slots / 4 + 1024; }
   // What the tier needs besides slabs: records live, dead and being compacted, and the filesystem's own.
   static std::uint64_t overhead_bytes(std::uint64_t budget_bytes, std::uint64_t slots);
+  static constexpr std::uint64_t kRecordBytesPerSlot = sizeof(disk_format::IndexRecord) * 9 / 4;  // of that
 
   // At start: every record in order (false if it makes no sense), then what the slabs really have. Slots
   // beyond that, and those that a later one overlaps, are gone.

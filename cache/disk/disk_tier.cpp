@@ -247,6 +247,19 @@ std::uint64_t DiskTier::stored_bytes(SampleId id) const {
   return ledger_.bytes(id);
 }
 
+std::uint64_t DiskTier::bytes_taken_by(std::uint64_t file_bytes) const {
+  const std::uint32_t unit = store_.index.geometry().unit_bytes;
+  const std::uint64_t whole_chunks = file_bytes / kChunkBytes;
+  const auto rest = static_cast<std::uint32_t>(file_bytes % kChunkBytes);
+  std::uint64_t units = whole_chunks * slot_units(kChunkBytes, unit);
+  if (rest > 0) units += slot_units(rest, unit);
+  return units * unit + chunks_of(file_bytes) * DiskLedger::kRecordBytesPerSlot;
+}
+
+std::uint64_t DiskTier::capacity_bytes() const {
+  return budget_bytes_ - std::min(budget_bytes_, DiskLedger::overhead_bytes(budget_bytes_, 0));
+}
+
 DiskCounts DiskTier::counts() const {
   const std::lock_guard lock(mutex_);
   DiskCounts counts = counts_;

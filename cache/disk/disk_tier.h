@@ -97,6 +97,9 @@ class DiskTier final : public ByteTier {
   void adopt(const std::function<void(const FileVisit&)>& each_file);
 
   std::uint64_t stored_bytes(SampleId id) const;
+  // What a file of so many bytes takes of the budget, in slots and records; and how much there is for all of them.
+  std::uint64_t bytes_taken_by(std::uint64_t file_bytes) const;
+  std::uint64_t capacity_bytes() const;
   DiskCounts counts() const;
   // Waits until all that was queued before is written or dropped; false if that took longer.
   bool flush(std::chrono::milliseconds patience = std::chrono::hours(24));

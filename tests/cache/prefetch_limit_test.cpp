@@ -25,8 +25,8 @@ TEST(PrefetchLimit, GrowsToAllThatIsAllowedWhileTheSourceKeepsItsPace) {
 TEST(PrefetchLimit, StaysNearWhatASlowerSourceCanDo) {
   PrefetchLimit limit(200);
   answer(limit, 10, 5000);
-  EXPECT_GE(limit.value(), 10u);
-  EXPECT_LE(limit.value(), 50u);
+  EXPECT_GE(limit.value(), 8u);
+  EXPECT_LE(limit.value(), 20u) << "the rest would only queue at the source";
 }
 
 TEST(PrefetchLimit, HalvesWithEveryFailureButNeverStops) {
@@ -45,6 +45,16 @@ TEST(PrefetchLimit, ASourceThatIsSlowForGoodIsTheNewNormal) {
   answer(limit, 1000, 200);
   for (int i = 0; i < 3000; ++i) limit.on_success(100ms);
   EXPECT_EQ(limit.value(), 32u);
+}
+
+TEST(PrefetchLimit, AnUnevenSourceIsNoSlowOne) {
+  PrefetchLimit limit(32);
+  for (int i = 0; i < 20'000; ++i) {
+    limit.on_success(i % 7 == 0 ? 100ms : 15ms);
+    ASSERT_GE(limit.value(), 7u) << "after " << i;  // less than that only while it looks how soon answers come
+  }
+  answer(limit, 1000, 100);
+  EXPECT_GE(limit.value(), 24u);
 }
 
 TEST(PrefetchLimit, OneAtATimeIsAllowed) {

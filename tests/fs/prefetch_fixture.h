@@ -32,6 +32,7 @@ class FakeStore final : public AheadStore {
     return held.contains(value(id));
   }
   bool has_taken(const FileRef& file) const override { return holds(file.id, file.version.size); }
+  std::uint64_t room_for(std::uint64_t file_bytes) const override { return file_bytes; }
   bool has_room_ahead(std::uint64_t bytes) const override {
     const std::lock_guard lock(mutex);
     return held.size() * kFileBytes + bytes <= room;
