@@ -20,7 +20,9 @@ constexpr std::uint64_t kQueueAheadBytes = kQueueBytes / 4 * 3;  // the rest is 
 // Below that of any sample that a job expects, whatever its score.
 constexpr double kNobodysImportance = -1;
 
-std::uint64_t slack_of(std::uint64_t disk_bytes) { return std::max(kLeastSlack, disk_bytes / kSlackShare); }
+std::uint64_t slack_of(std::uint64_t disk_bytes) {
+  return std::min(disk_bytes / 16, std::max(kLeastSlack, disk_bytes / kSlackShare));
+}
 
 std::unique_ptr<DiskTier> open_disk(const MountOptions& options, const std::string& source_identity,
                                     std::unique_ptr<BlockIo> io) {
@@ -142,7 +144,7 @@ std::uint64_t Tiers::waiting_bytes() const {
 std::uint64_t Tiers::window_bytes() const {
   if (disk_) {
     const std::uint64_t capacity = disk_->capacity_bytes();
-    return capacity - std::min(capacity / 2, slack_of(capacity));
+    return capacity - slack_of(capacity);
   }
   return memory_bytes_ - std::min(memory_bytes_, std::max(memory_bytes_ / 4, kLeastMemoryForReaders));
 }

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <condition_variable>
+#include <deque>
+#include <random>
 
 #include "cache/directory_source.h"
 #include "fs/state_dir.h"
@@ -71,6 +74,38 @@ struct TiersTest : testing::Test {
   }
   bool holds(std::uint64_t id) const { return tiers->holds(SampleId{id}, kMiB); }
 
+  // A sweep's life on a full disk: what waits fills the window, each read makes room, demand's fetches come in between.
+  void turn_over(std::uint64_t smallest, std::uint64_t largest) {
+    DiskTier& disk = *tiers->disk();
+    std::mt19937 random(7);
+    std::uint64_t ahead = 0;
+    std::deque<FileRef> waiting;
+    for (std::uint64_t id = 1, written = 0; written < 3 * disk.counts().budget_bytes; ++id) {
+      const FileRef next{SampleId{id}, "f" + std::to_string(id), Version{.size = smallest + random() % (largest - smallest)}};
+      const std::uint64_t room = tiers->room_for(next.version.size);
+      while (ahead + room > tiers->window_bytes()) {
+        std::swap(waiting.front(), waiting[random() % waiting.size()]);
+        ahead -= tiers->room_for(waiting.front().version.size);
+        disk.touch(waiting.front().id);
+        waiting.pop_front();
+      }
+      const bool is_demand = id % 3 == 0;  // read at once: it comes in or not, and makes way for what is unread
+      if (is_demand) disk.touch(next.id);
+      const std::shared_ptr<std::byte[]> bytes(new std::byte[next.version.size]());
+      disk.write(next, 0, Bytes(bytes, next.version.size));
+      written += next.version.size;
+      if (id % 64 == 0) disk.flush();
+      if (is_demand) continue;
+      ahead += room;
+      waiting.push_back(next);
+    }
+    disk.flush();
+    const auto is_held = [&](const FileRef& file) { return tiers->on_disk(file.id, file.version.size); };
+    EXPECT_EQ(std::count_if(waiting.begin(), waiting.end(), is_held), std::ssize(waiting));
+    EXPECT_LE(disk.counts().high_water_bytes, disk.counts().budget_bytes);
+    EXPECT_GE(tiers->window_bytes(), disk.counts().budget_bytes / 10 * 9) << "much of the disk is never used";
+  }
+
   TemporaryFolder folder;
   TemporaryFolder state_folder;
   TemporaryFolder disk_folder;
@@ -117,6 +152,16 @@ TEST_F(TiersTest, WhatNoJobExpectsLeavesForWhatOneReadsAndForNothingElse) {
   read(101);
   EXPECT_TRUE(holds(100) && holds(101));
   EXPECT_GE(tiers->disk()->counts().samples, 14u) << "no more left than had to";
+}
+
+TEST_F(TiersTest, WhateverFitsTheWindowIsTakenHoweverOftenTheDiskIsTurnedOver) {
+  start("importance", 32 * kMiB);
+  turn_over(20'000, 110'000);
+}
+
+TEST_F(TiersTest, WhateverFitsTheWindowIsTakenAlsoOfSmallFiles) {
+  start("importance", 32 * kMiB);
+  turn_over(2'000, 6'000);
 }
 
 TEST_F(TiersTest, UnderLruAFullDiskHasRoomForHalfOfItIfTheOrderIsKnown) {
