@@ -71,6 +71,7 @@ class Daemon {
   std::size_t follow_order(const std::string& file);
   std::size_t take_scores(const std::string& file);
   void take_up_hints();
+  void forget_ended_order();
 
   nlohmann::json refresh();
   nlohmann::json invalidate(const nlohmann::json& request);
@@ -96,6 +97,7 @@ class Daemon {
   std::unique_ptr<Snapshots> snapshots_;
   std::string mounted_device_;  // "major:minor" of the mount
   std::mutex refresh_mutex_;  // one refresh at a time, until the kernel knows of it
+  std::mutex order_mutex_;    // what prefetch_ was told to follow is what the state directory says
   ScanProgress refresh_progress_;
 
   std::unique_ptr<WorkerPool> notifications_;

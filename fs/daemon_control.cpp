@@ -67,6 +67,7 @@ nlohmann::json Daemon::hint(const nlohmann::json& request) {
     keep_copy(file, state_.scores_path());
     return {{"files", files}};
   }
+  const std::lock_guard lock(order_mutex_);
   if (kind == "order") {
     const std::size_t files = follow_order(file);
     keep_copy(file, state_.order_path());
@@ -85,6 +86,13 @@ std::size_t Daemon::follow_order(const std::string& file) {
   return files;
 }
 
+// The next worker must not begin it again.
+void Daemon::forget_ended_order() {
+  const std::lock_guard lock(order_mutex_);
+  std::error_code ignored;
+  if (prefetch_->counts().declared == 0) std::filesystem::remove(state_.order_path(), ignored);
+}
+
 std::size_t Daemon::take_scores(const std::string& file) {
   const auto scores = read_scores(file, *snapshots_->tree(), options_.mountpoint);
   for (const auto& [id, importance] : scores) tiers_->set_importance(id, importance);
@@ -93,6 +101,7 @@ std::size_t Daemon::take_scores(const std::string& file) {
 
 // Scores are the data set's; an order was for the mount that ended.
 void Daemon::take_up_hints() {
+  const std::lock_guard lock(order_mutex_);
   std::error_code ignored;
   if (!inheritance_.succeeds) std::filesystem::remove(state_.order_path(), ignored);
   try {

@@ -40,6 +40,7 @@ void Daemon::keep_house() {
   while (!house_changed_.wait_for(lock, kTick, [this] { return house_stop_; })) {
     lock.unlock();
     device_->pass_long_turn();
+    forget_ended_order();
     if (Clock::now() >= next_count) next_count = Clock::now() + count_shares();
     if (Clock::now() >= next_audit) {
       audit();

@@ -154,6 +154,7 @@ def test_a_declared_order_is_followed_exactly(origin, bucket, place, mount_s3):
     assert_bytes(mounted, bucket)
     assert origin.gets() == FILES
     assert mounted.status()["prefetch"]["declared_files_left"] == 0
+    wait_until(lambda: not (mounted.state / "order").exists(), "the next worker has no order to begin again")
 
 
 def test_without_tracking_nothing_is_swept_by_itself(origin, bucket, place, mount_s3):
