@@ -27,7 +27,6 @@ WINNOW = f"{PROJECT}/build/release/fs/winnow"
 ORIGIN = f"{PROJECT}/build/release/tests/support/winnow-test-origin"
 LATENCY_MS, BANDWIDTH = 10, 100_000_000
 WORKERS = 4
-WARM_ROUNDS = 3
 DECLARED, COLD_DECLARED = "order declared", "cold, order declared"
 AT_ONCE = {"winnow": 32}  # requests under way; the others fetch when a reader asks
 KEY, SECRET = "bench", "secret"
@@ -62,6 +61,7 @@ class Origin:
 class Mount:
     """One way to see the bucket as files; `start` mounts with an empty cache."""
     name = ""
+    warm_rounds = 3
 
     def __init__(self, space, origin, budget, tag):
         self.path = space.folder(f"mnt-{tag}")
@@ -107,6 +107,7 @@ class Rclone(Mount):
 
 class S3fs(Mount):
     name = "s3fs"
+    warm_rounds = 1  # of a minute each, and far from any limit
 
     def start(self):
         # It has no limit for its cache but the room it leaves on the disk.
@@ -120,6 +121,7 @@ class S3fs(Mount):
 
 class Winnow(Mount):
     name = "winnow"
+    warm_rounds = 7  # short ones, each at the mercy of the moment
     memory = 2 << 20
 
     def start(self):
@@ -248,7 +250,7 @@ def plans_of(kind, share):
     the cache is as full as it stays."""
     if share < 1:
         return [["first", "second", "third"] + ([DECLARED] if kind is Winnow else [])]
-    return [["cold"] + WARM_ROUNDS * ["warm"]] + ([[COLD_DECLARED]] if kind is Winnow else [])
+    return [["cold"] + kind.warm_rounds * ["warm"]] + ([[COLD_DECLARED]] if kind is Winnow else [])
 
 
 def measure_mount(kind, space, origin, share, data_bytes, compute, names):
