@@ -39,7 +39,7 @@ __attribute__((format(printf, 1, 2))) std::string formatted(const char* format, 
   return text;
 }
 
-std::string escaped(const std::string& text) {
+std::string escaped_xml(const std::string& text) {
   std::string out;
   for (const char c : text) {
     if (c == '&') {
@@ -76,7 +76,7 @@ struct Axis {
 };
 
 std::string text_at(double x, double y, const char* anchor, const std::string& text) {
-  return formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped(text) +
+  return formatted("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor) + escaped_xml(text) +
          "</text>\n";
 }
 

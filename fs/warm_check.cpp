@@ -21,7 +21,7 @@ constexpr std::uint64_t kFromSource = 8 << 20;    // at once: what comes whole i
 constexpr std::uint64_t kCompared = 1 << 20;      // at once, of what is held
 constexpr std::uint64_t kMostInMemory = 48 << 20;
 constexpr unsigned kMostThreads = 16;
-constexpr auto kLookAgain = 50ms;
+constexpr auto kSampleEvery = 50ms;
 
 }  // namespace
 
@@ -103,7 +103,7 @@ bool Warm::agrees(const FileRef& file, Range range, const Bytes& truth, int page
 bool Warm::pause(std::chrono::milliseconds length) const {
   const auto until = Clock::now() + length;
   while (!cancelled_ && Clock::now() < until)
-    std::this_thread::sleep_for(std::min<Clock::duration>(kLookAgain, length));
+    std::this_thread::sleep_for(std::min<Clock::duration>(kSampleEvery, length));
   return !cancelled_;
 }
 

@@ -5,11 +5,11 @@
 namespace winnow {
 namespace {
 
-__extension__ using Wide = __int128;
+__extension__ using WideIndex = __int128;
 
 // First rank with rank·n div |D| ≥ worker, in integers: no rounding decides who gets a sample.
 Index block_start(Index worker, Index workers, Index samples) {
-  const Wide ahead = static_cast<Wide>(worker) * samples + workers - 1;
+  const WideIndex ahead = static_cast<WideIndex>(worker) * samples + workers - 1;
   return static_cast<Index>(ahead / workers);
 }
 

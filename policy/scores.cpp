@@ -8,7 +8,7 @@
 namespace winnow {
 namespace {
 
-constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 constexpr std::uint16_t kMostCounted = std::numeric_limits<std::uint16_t>::max();
 
 void check_column(std::span<const Index> ids, std::string_view field, const Values& values,
@@ -38,7 +38,7 @@ Scores::Scores(Index samples, const ScoreSettings& settings) : settings_(setting
   require("samples", static_cast<double>(samples), kAtLeastOne);
   require("alpha", settings.alpha, kUnit);
   const std::size_t n = at(samples);
-  for (auto* column : {&p_target_, &p_other_, &loss_, &grad_, &load_time_, &size_}) column->assign(n, kNone);
+  for (auto* column : {&p_target_, &p_other_, &loss_, &grad_, &load_time_, &size_}) column->assign(n, kUnknown);
   importance_.assign(n, std::numeric_limits<double>::quiet_NaN());
   for (auto* column : {&loss_mean_, &loss_squares_}) column->assign(n, 0);
   for (auto* column : {&p_mean_, &p_squares_}) column->assign(n, 0);
@@ -114,7 +114,7 @@ void Scores::criterion(Criterion criterion, std::vector<double>& scores) const {
   scores.resize(at(samples()));
   const auto fill = [&](auto score) {
     for (std::size_t i = 0; i < scores.size(); ++i) {
-      scores[i] = buckets_.waiting(static_cast<Index>(i)) ? kNone : score(i);
+      scores[i] = buckets_.waiting(static_cast<Index>(i)) ? kUnknown : score(i);
     }
   };
   switch (criterion) {
@@ -127,7 +127,7 @@ void Scores::criterion(Criterion criterion, std::vector<double>& scores) const {
     case Criterion::io:
       return fill([&, cost = io_cost()](std::size_t i) {
         const bool fetched = load_time_[i] >= 0 && size_[i] >= 0;
-        return fetched ? cost.score(load_time_[i], size_[i]) : static_cast<double>(kNone);
+        return fetched ? cost.score(load_time_[i], size_[i]) : static_cast<double>(kUnknown);
       });
   }
 }

@@ -15,7 +15,7 @@ namespace winnow {
 
 namespace {
 
-constexpr std::chrono::milliseconds kLastWrites{100};  // of a process that is killed and cannot die
+constexpr std::chrono::milliseconds kDyingWrites{100};  // of a process that is killed and cannot die
 
 std::string read_owner(int fd) {
   char text[PATH_MAX + 64];
@@ -65,7 +65,7 @@ FolderLock::FolderLock(const std::string& folder, const std::string& owner, std:
     if (errno != EWOULDBLOCK)
       throw StartupError("disk tier " + folder + " cannot be locked: " + errno_text(errno) + "; give another --disk-dir");
     if (!name.empty() && read_owner(fd_.get()) == name) {
-      std::this_thread::sleep_for(kLastWrites);
+      std::this_thread::sleep_for(kDyingWrites);
       return;
     }
     if (std::chrono::steady_clock::now() >= until) refuse(folder);

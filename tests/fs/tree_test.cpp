@@ -38,7 +38,7 @@ struct TreeTest : testing::Test {
   std::shared_ptr<Tree> tree;
 };
 
-using Names = std::vector<std::string>;
+using OrderedNames = std::vector<std::string>;
 
 TEST_F(TreeTest, FindsNodesByNameAndById) {
   const auto node = at_path(*tree, "d/e/f");
@@ -53,8 +53,8 @@ TEST_F(TreeTest, FindsNodesByNameAndById) {
 }
 
 TEST_F(TreeTest, ListsEveryNameOnce) {
-  EXPECT_EQ(names(*tree, "d"), (Names{"a", "b", "e", "l"}));
-  EXPECT_EQ(names(*tree, ""), (Names{"d", "top"}));
+  EXPECT_EQ(names(*tree, "d"), (OrderedNames{"a", "b", "e", "l"}));
+  EXPECT_EQ(names(*tree, ""), (OrderedNames{"d", "top"}));
 }
 
 TEST_F(TreeTest, AListingGoesOnBehindAnyPosition) {
@@ -119,7 +119,7 @@ TEST_F(TreeTest, AnAmendedFileHasANewIdAndTheOldOneIsGone) {
   EXPECT_EQ(tree->find(node->id)->stat.version.size, 77u);
   EXPECT_EQ(tree->path(*node), "d/a");
   EXPECT_EQ(tree->amendment_count(), 1u);
-  EXPECT_EQ(names(*tree, "d"), (Names{"a", "b", "e", "l"}));
+  EXPECT_EQ(names(*tree, "d"), (OrderedNames{"a", "b", "e", "l"}));
 }
 
 TEST_F(TreeTest, AnAmendedFileMayBeAmendedAgain) {
@@ -137,7 +137,7 @@ TEST_F(TreeTest, AFileThatIsGoneHasNoNameAndNoId) {
   EXPECT_FALSE(tree->amend(old, std::nullopt));
   EXPECT_FALSE(tree->find(old));
   EXPECT_FALSE(at_path(*tree, "d/a"));
-  EXPECT_EQ(names(*tree, "d"), (Names{"b", "e", "l"}));
+  EXPECT_EQ(names(*tree, "d"), (OrderedNames{"b", "e", "l"}));
 }
 
 TEST_F(TreeTest, OnlyTheFirstToAmendDoes) {
