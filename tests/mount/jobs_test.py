@@ -3,12 +3,13 @@ a bucket whose GETs are counted."""
 import os
 import random
 import subprocess
+import textwrap
 import time
 
 import pytest
 
 from processes import run, wait_until
-from settings import SLOWDOWN
+from settings import PROJECT, SLOWDOWN, WINNOW
 from trees import some_bytes
 
 FILES, SIZE = 240, 60_000
@@ -104,6 +105,29 @@ def test_a_data_loader_is_a_job_whose_epochs_are_seen(origin, bucket, place, mou
         reader.go_on()
     reader.end()
     assert mounted.status()["prefetch"]["fetched"] > FILES / 4
+
+
+def test_the_readmes_loader_declares_its_order(origin, place, mount_s3):
+    if subprocess.run([PYTHON, "-c", "import torchvision"], capture_output=True).returncode != 0:
+        pytest.skip("python3-torchvision is not installed: no ImageFolder to read with")
+    run([PYTHON, PROJECT / "deploy/demo/make_images.py", place.root / "images"])
+    images = sorted((place.root / "images").rglob("*.png"))[::8]
+    for image in images:
+        origin.put(str(image.relative_to(place.root / "images")), image.read_bytes())
+    origin.faults(latency_ms=20)
+    mounted = mount_s3(origin, *DISK)
+    readme = (PROJECT / "README.md").read_text()
+    example = next(block for block in readme.split("```python")[1:] if '"hint"' in block).split("```")[0]
+    script = "\n".join([
+        "import subprocess, torch", "from torch.utils.data import DataLoader", "from torchvision import datasets, transforms",
+        f"dataset = datasets.ImageFolder({str(mounted / 'train')!r}, transforms.ToTensor())",
+        textwrap.dedent(example).replace("/mnt/imagenet", str(mounted.path)).replace("/tmp/order", str(place.root / "order"))
+        .replace('"winnow"', repr(str(WINNOW))),
+        f"assert sum(len(labels) for _, labels in loader) == {len(images)}"])
+    run([PYTHON, "-c", script], env=place.environment)
+    assert origin.gets() == len(images), "each file is fetched once"
+    prefetch = mounted.status()["prefetch"]
+    assert prefetch["fetched"] > len(images) / 2 and prefetch["declared_files_left"] == 0
 
 
 def test_two_jobs_at_once_fetch_each_file_once(origin, bucket, place, mount_s3):
