@@ -14,11 +14,11 @@ install_missing "${WINNOW_BUILD_PACKAGES[@]}" libgtest-dev libbenchmark-dev pyth
   python3-torchvision libopenblas0-pthread attr rsync util-linux procps psmisc strace zstd rclone s3fs nghttp2-proxy \
   curl openssl python3-venv clang libclang-rt-14-dev
 
-# build PRESET TARGET...: a build that is there goes on as it was; a new one compiles files together, which is faster.
+# build PRESET TARGET...: the tests of a new build are compiled together; what users build is compiled as they do.
 build() {
   echo "== $1: building"
   local options=(-DWINNOW_TESTS=ON)
-  [ -f "build/$1/CMakeCache.txt" ] || options+=(-DCMAKE_UNITY_BUILD=ON -DCMAKE_UNITY_BUILD_BATCH_SIZE=12)
+  [ -f "build/$1/CMakeCache.txt" ] || options+=(-DWINNOW_UNITY_TESTS=ON)
   build_winnow "$@" -- "${options[@]}"
 }
 
