@@ -20,6 +20,7 @@ namespace {
 // silence.
 constexpr std::size_t kEventsAtOnce = 256;
 constexpr int kGatherMilliseconds = 2;
+constexpr int kQuietMilliseconds = 5;  // without an open, after which the files are let go of
 
 void raise_descriptor_limit() {
   rlimit limit{};
@@ -40,7 +41,7 @@ bool is_own_thread(int thread) { return tgkill(getpid(), thread, 0) == 0; }
 bool AccessTracker::is_permitted() { return static_cast<bool>(open_fanotify()); }
 
 std::unique_ptr<AccessTracker> AccessTracker::start(const std::string& mountpoint, OnOpen on_open,
-                                                    std::string& why) {
+                                                    RecentOpens& recent, std::string& why) {
   raise_descriptor_limit();
   FileDescriptor fanotify = open_fanotify();
   if (!fanotify) {
@@ -54,11 +55,11 @@ std::unique_ptr<AccessTracker> AccessTracker::start(const std::string& mountpoin
   }
   FileDescriptor wake(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   return std::unique_ptr<AccessTracker>(
-      new AccessTracker(std::move(fanotify), std::move(wake), std::move(on_open)));
+      new AccessTracker(std::move(fanotify), std::move(wake), std::move(on_open), recent));
 }
 
-AccessTracker::AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open)
-    : fanotify_(std::move(fanotify)), wake_(std::move(wake)), on_open_(std::move(on_open)) {
+AccessTracker::AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open, RecentOpens& recent)
+    : fanotify_(std::move(fanotify)), wake_(std::move(wake)), on_open_(std::move(on_open)), recent_(recent) {
   thread_ = std::thread([this] { run(); });
   pthread_setname_np(thread_.native_handle(), "winnow-track");
 }
@@ -66,13 +67,18 @@ AccessTracker::AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpe
 AccessTracker::~AccessTracker() {
   eventfd_write(wake_.get(), 1);
   thread_.join();
+  recent_.clear();
 }
 
 void AccessTracker::run() {
   pollfd watched[] = {{wake_.get(), POLLIN, 0}, {fanotify_.get(), POLLIN, 0}};
+  bool holds_files = false;
   while (true) {
-    if (poll(watched, 2, -1) < 0 && errno != EINTR) return;
+    const int ready = poll(watched, 2, holds_files ? kQuietMilliseconds : -1);
+    if (ready < 0 && errno != EINTR) return;
     if (watched[0].revents != 0) return;
+    if (ready == 0) recent_.clear();
+    holds_files = ready != 0;
     while (drain()) {
     }
     // A reader whose open finds this thread asleep pays for waking it: let some opens gather.
@@ -89,13 +95,15 @@ bool AccessTracker::drain() {
        event = FAN_EVENT_NEXT(event, left)) {
     if ((event->mask & FAN_Q_OVERFLOW) != 0) ++overflows_;
     if (event->fd < 0) continue;
-    const FileDescriptor opened(event->fd);
+    FileDescriptor opened(event->fd);
     if (is_own_thread(event->pid)) continue;
     // From what the kernel knows already: asking for more would send us a request for each open.
     struct statx found {};
     if (statx(opened.get(), "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &found) != 0) continue;
     events_.fetch_add(1, std::memory_order_relaxed);
-    on_open_(NodeId{found.stx_ino}, event->pid);
+    const NodeId id{found.stx_ino};
+    on_open_(id, event->pid);
+    recent_.add(id, std::move(opened));
   }
   return true;
 }

@@ -12,6 +12,7 @@
 
 #include "cache/file_descriptor.h"
 #include "fs/node_id.h"
+#include "fs/recent_opens.h"
 
 namespace winnow {
 
@@ -21,8 +22,8 @@ class AccessTracker {
   using OnOpen = std::function<void(NodeId, int thread)>;
 
   static bool is_permitted();
-  // Null if the kernel does not permit it; `why` then says so.
-  static std::unique_ptr<AccessTracker> start(const std::string& mountpoint, OnOpen on_open,
+  // Null if the kernel does not permit it; `why` then says so. What was opened goes to `recent` while opens keep coming.
+  static std::unique_ptr<AccessTracker> start(const std::string& mountpoint, OnOpen on_open, RecentOpens& recent,
                                               std::string& why);
   ~AccessTracker();
 
@@ -31,13 +32,14 @@ class AccessTracker {
   std::uint64_t events() const { return events_; }
 
  private:
-  AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open);
+  AccessTracker(FileDescriptor fanotify, FileDescriptor wake, OnOpen on_open, RecentOpens& recent);
   void run();
   bool drain();  // false if there was nothing
 
   const FileDescriptor fanotify_;
   const FileDescriptor wake_;
   const OnOpen on_open_;
+  RecentOpens& recent_;
   std::atomic<std::uint64_t> overflows_{0};
   std::atomic<std::uint64_t> events_{0};
   std::thread thread_;

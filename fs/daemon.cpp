@@ -167,7 +167,8 @@ void Daemon::start_tracking() {
   if (track_in_force_ == TrackMode::kOpen || options_.track == TrackMode::kOff) return;
   std::string why;
   auto tracker = AccessTracker::start(
-      options_.mountpoint, [this](NodeId id, int pid) { filesystem_->note_open(id, pid); }, why);
+      options_.mountpoint, [this](NodeId id, int pid) { filesystem_->note_open(id, pid); },
+      kernel_->recent_opens(), why);
   if (!tracker && options_.track == TrackMode::kFanotify) {
     throw StartupError("--track fanotify is not possible here (" + why +
                        "); it needs CAP_SYS_ADMIN, or use --track open");

@@ -28,7 +28,7 @@ class KernelCache {
   // Bytes of root/path in the page cache; with drop, what is left after dropping what may be dropped. The
   // node's attributes stay. nullopt if the kernel cannot tell or the path is not ours (any more).
   virtual std::optional<std::uint64_t> resident(const std::string& path) = 0;
-  virtual std::optional<std::uint64_t> drop(const std::string& path) = 0;
+  virtual std::optional<std::uint64_t> drop(NodeId id, const std::string& path) = 0;
 };
 
 // What a change of names means to the kernel, wherever the folder is shown.

@@ -65,8 +65,12 @@ std::optional<std::uint64_t> MountedPages::resident(const std::string& path) con
 
 std::optional<std::uint64_t> MountedPages::drop(const std::string& path) const {
   const FileDescriptor fd = open_ours(path);
-  if (!fd || posix_fadvise(fd.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) return std::nullopt;
-  return cached_bytes(fd.get()).value_or(0);
+  return fd ? drop(fd) : std::nullopt;
+}
+
+std::optional<std::uint64_t> MountedPages::drop(const FileDescriptor& ours) {
+  if (posix_fadvise(ours.get(), 0, 0, POSIX_FADV_DONTNEED) != 0) return std::nullopt;
+  return cached_bytes(ours.get()).value_or(0);
 }
 
 }  // namespace winnow

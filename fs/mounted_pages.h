@@ -20,6 +20,7 @@ class MountedPages {
 
   std::optional<std::uint64_t> resident(const std::string& path) const;
   std::optional<std::uint64_t> drop(const std::string& path) const;
+  static std::optional<std::uint64_t> drop(const FileDescriptor& ours);  // of a file opened already
 
  private:
   FileDescriptor open_ours(const std::string& path) const;

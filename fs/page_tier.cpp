@@ -96,7 +96,7 @@ void PageTier::trim() {
 void PageTier::drop(const Tree& tree, SampleId id) {
   ++dropped_files_;
   const auto node = tree.find(node_of(id));
-  const auto left = node ? kernel_.drop(tree.path(*node)) : std::nullopt;
+  const auto left = node ? kernel_.drop(node->id, tree.path(*node)) : std::nullopt;
   // Without a name to open it by, or a right to, only its attributes can go along with its pages.
   if (!left) kernel_.invalidate_node(node_of(id));
   residency_.correct(id, left.value_or(0));

@@ -120,7 +120,7 @@ AheadStore::Prospect Prefetch::prospect_of(const Candidate& one, const std::set<
     if (one.is_held) {
       ahead_.add(one.id, store_.room_for(one.size), plan->second.reader);
     } else if (options_.at_once > 0 && job.expects(one.id, *one.folder)) {
-      plan->second.queue.add(one.id, one.importance);
+      plan->second.queue.add(one.id, one.importance, one.size);
     }
   }
   if (is_awaited) return AheadStore::Prospect::kWillBeRead;

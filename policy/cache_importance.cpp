@@ -11,6 +11,18 @@ namespace {
 
 std::size_t at(Index sample) { return static_cast<std::size_t>(sample); }
 
+void smallest_of_equals_first(std::vector<Index>& ranked, const SweepFacts& facts) {
+  for (auto first = ranked.begin(); first != ranked.end();) {
+    const double importance = facts.importance[at(*first)];
+    const auto last = std::find_if(first, ranked.end(), [&](Index one) {
+      const double other = facts.importance[at(one)];
+      return other < importance || (importance != importance && other == other);  // NaN stands before all
+    });
+    std::stable_sort(first, last, [&](Index a, Index b) { return facts.bytes[at(a)] < facts.bytes[at(b)]; });
+    first = last;
+  }
+}
+
 }  // namespace
 
 std::vector<double> cache_importance(std::span<const double> first_criterion, const Buckets& buckets) {
@@ -62,7 +74,11 @@ std::vector<Index> sweep_order(const SweepFacts& facts) {
     }
     return order;
   }
-  const std::vector<Index> ranked = rank_descending(facts.importance);
+  std::vector<Index> ranked = rank_descending(facts.importance);
+  if (!facts.bytes.empty()) {
+    require_length("bytes", facts.bytes.size(), samples);
+    smallest_of_equals_first(ranked, facts);
+  }
   for (const bool waiting : {false, true}) {
     for (const Index sample : ranked) {
       if (!facts.read[at(sample)] && facts.waiting[at(sample)] == waiting) order.push_back(sample);

@@ -1,9 +1,11 @@
-// What a sweep has still to fetch, in the order of sweep_order(): the most important first, ties by id. For samples that
-// come to be known little by little, while others are fetched already. Not thread-safe.
+// What a sweep has still to fetch, in the order of sweep_order(): the most important first, of equals the smallest, then by
+// id. For samples that come to be known little by little, while others are fetched already. Not thread-safe.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include "policy/sample.h"
@@ -12,8 +14,8 @@ namespace winnow {
 
 class SweepQueue {
  public:
-  void add(SampleId id, double importance) {
-    waiting_.push_back({importance, id});
+  void add(SampleId id, double importance, std::uint64_t bytes) {
+    waiting_.push_back({importance, bytes, id});
     std::push_heap(waiting_.begin(), waiting_.end(), comes_later);
   }
   SampleId first() const { return waiting_.front().id; }  // of one that is not empty
@@ -27,10 +29,12 @@ class SweepQueue {
  private:
   struct Sample {
     double importance;
+    std::uint64_t bytes;
     SampleId id;
   };
   static bool comes_later(const Sample& a, const Sample& b) {
-    return a.importance != b.importance ? a.importance < b.importance : a.id > b.id;
+    return a.importance != b.importance ? a.importance < b.importance
+                                        : std::tie(a.bytes, a.id) > std::tie(b.bytes, b.id);
   }
 
   std::vector<Sample> waiting_;

@@ -26,7 +26,7 @@ inline constexpr std::uint32_t kSlotMagic = 0x746f6c53;           // "Slot"
 inline constexpr std::uint32_t kDiskFormat = 1;
 inline constexpr std::uint64_t kSlabBytes = std::uint64_t{1} << 30;
 inline constexpr std::uint64_t kChunkBytes = std::uint64_t{1} << 20;
-inline constexpr std::size_t kMaxFragments = 4;
+inline constexpr std::size_t kMaxFragments = 5;
 
 struct IndexHeader {
   std::uint64_t checksum;  // XXH3 of what follows
@@ -47,11 +47,12 @@ struct IndexRecord {
   std::uint64_t key_low;   // XXH3-128 of the path and the version
   std::uint64_t key_high;
   std::uint32_t chunk;                             // which kChunkBytes of the file
-  std::uint32_t length;                            // bytes of it
-  std::array<std::uint32_t, kMaxFragments> first;  // unit each extent begins at
-  std::array<std::uint16_t, kMaxFragments> units;  // its length; 0: no such extent
+  std::uint32_t length;                                // bytes of it
+  std::array<std::uint32_t, kMaxFragments - 1> first;  // unit each extent begins at
+  std::array<std::uint16_t, kMaxFragments - 1> units;  // its length; 0: no such extent
   RecordKind kind;
-  std::uint16_t spare[3];
+  std::uint16_t last_units;  // of one more extent; earlier versions have 0 here, and take a record with it for a bad one
+  std::uint32_t last_first;
 };
 static_assert(sizeof(IndexRecord) == 64);
 

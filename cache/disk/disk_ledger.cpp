@@ -29,13 +29,49 @@ void DiskLedger::add_space(Region region) {
   slab_bytes_ += std::uint64_t{region.units} * geometry_.unit_bytes;
 }
 
-// Slots as large as those there are will fill what is free and what is new, and need records.
+void DiskLedger::expect(std::span<const std::uint64_t> by_units) {
+  const std::uint64_t bytes = budget_bytes_ - std::min(budget_bytes_, overhead_bytes(budget_bytes_, 0));
+  std::uint64_t taken = 0;
+  most_slots_ = 0;
+  for (std::size_t units = 1; units < by_units.size(); ++units) {
+    const std::uint64_t each = units * geometry_.unit_bytes + kRecordBytesPerSlot;
+    const std::uint64_t fit = std::min(by_units[units], (bytes - taken) / each);
+    most_slots_ += fit;
+    taken += fit * each;
+  }
+}
+
+std::uint64_t DiskLedger::excess_bytes() const {
+  const std::uint64_t used =
+      slab_bytes_ + overhead_bytes(budget_bytes_, std::max<std::uint64_t>(most_slots_, table_.size()));
+  return used - std::min(used, budget_bytes_);
+}
+
+std::uint64_t DiskLedger::cut_space(std::uint64_t bytes) {
+  const auto end = static_cast<std::uint32_t>(slab_bytes_ / geometry_.unit_bytes);
+  const std::uint32_t in_last = (end - 1) % pool_.slab_units() + 1;
+  const std::uint64_t units = std::min<std::uint64_t>((bytes + geometry_.unit_bytes - 1) / geometry_.unit_bytes, in_last - 1);
+  const auto cut_at = static_cast<std::uint32_t>(end - units);
+  for (SlotNumber number = 0; number < table_.end(); ++number) {
+    const Extents& extents = table_[number].extents;
+    const bool goes = std::any_of(extents.begin(), extents.end(),
+                                  [&](const Extent& extent) { return extent.units > 0 && extent.end() > cut_at; });
+    if (table_[number].live && goes) drop(number);
+  }
+  if (units > 0) pool_.remove(cut_at, static_cast<std::uint32_t>(units));
+  slab_bytes_ -= units * geometry_.unit_bytes;
+  return slab_bytes_;
+}
+
+// Slots as large as those there are will fill what is free and what is new, and need records; so will smaller ones, where
+// the files there are allow it.
 std::uint64_t DiskLedger::room_to_grow() const {
   constexpr std::uint64_t kInFlight = 64, kTypicalSlot = 64 << 10;
   const std::uint64_t free = free_bytes();
   const std::uint64_t slot = table_.size() > 0 ? (slab_bytes_ - free) / table_.size() : kTypicalSlot;
   const std::uint64_t to_come = free / std::max(slot, kMinSlot);
-  const std::uint64_t used = slab_bytes_ + overhead_bytes(budget_bytes_, table_.size() + to_come + kInFlight);
+  const std::uint64_t slots = std::max(most_slots_, table_.size() + to_come) + kInFlight;
+  const std::uint64_t used = slab_bytes_ + overhead_bytes(budget_bytes_, slots);
   if (used >= budget_bytes_) return 0;
   const double records = static_cast<double>(kRecordBytesPerSlot) / static_cast<double>(std::max(slot, kMinSlot));
   return static_cast<std::uint64_t>(static_cast<double>(budget_bytes_ - used) / (1 + records));
@@ -116,8 +152,9 @@ void DiskLedger::note(RecordKind kind, const Slot& slot) {
                      .first = {},
                      .units = {},
                      .kind = kind,
-                     .spare = {}};
-  for (std::size_t i = 0; i < slot.extents.size(); ++i) {
+                     .last_units = slot.extents.back().units,
+                     .last_first = slot.extents.back().first};
+  for (std::size_t i = 0; i < record.first.size(); ++i) {
     record.first[i] = slot.extents[i].first;
     record.units[i] = slot.extents[i].units;
   }

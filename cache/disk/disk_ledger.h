@@ -41,6 +41,12 @@ class DiskLedger {
   void add_space(Region region);
   std::uint64_t room_to_grow() const;  // bytes by which slabs may grow, the index's share of them left out
 
+  // What files there are: how many slots they are of each number of units. The smallest need the most records, and slabs
+  // leave room for those; where they have too much already, the end of the last one is to be given back.
+  void expect(std::span<const std::uint64_t> slots_by_units);
+  std::uint64_t excess_bytes() const;
+  std::uint64_t cut_space(std::uint64_t bytes);  // what lies there goes; gives the bytes that slabs keep
+
   // Room for so many bytes of a sample, or nothing if it is refused. Ends in put() or give_up().
   std::optional<Extents> make_room(SampleId id, std::uint32_t length);
   void put(SampleId id, const Slot& slot);
@@ -106,7 +112,8 @@ class DiskLedger {
   std::uint64_t slab_bytes_ = 0;
   std::uint64_t stored_bytes_ = 0;
   std::uint64_t samples_ = 0;
-  std::uint64_t planned_ = 0;  // slots between make_room() and put()
+  std::uint64_t planned_ = 0;     // slots between make_room() and put()
+  std::uint64_t most_slots_ = 0;  // that the files there are can ever be at once; 0: not known
   std::uint64_t evictions_ = 0;
   std::uint64_t refused_ = 0;
   std::uint32_t generation_ = 0;

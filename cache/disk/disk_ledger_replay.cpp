@@ -17,9 +17,10 @@ bool DiskLedger::replay(const IndexRecord& record) {
   }
   Slot slot{.key = key, .chunk = record.chunk, .length = record.length, .generation = ++generation_};
   const std::uint32_t slab_units = pool_.slab_units();
-  for (std::size_t i = 0; i < slot.extents.size(); ++i) {
-    slot.extents[i] = {record.first[i], record.units[i]};
-    if (std::uint64_t{record.first[i] % slab_units} + record.units[i] > slab_units) return false;
+  for (std::size_t i = 0; i < record.first.size(); ++i) slot.extents[i] = {record.first[i], record.units[i]};
+  slot.extents.back() = {record.last_first, record.last_units};
+  for (const Extent& extent : slot.extents) {
+    if (std::uint64_t{extent.first % slab_units} + extent.units > slab_units) return false;
   }
   if (record.kind != RecordKind::kPut || slot.length == 0 || slot.length > disk_format::kChunkBytes ||
       slot.units() != slot_units(slot.length, geometry_.unit_bytes)) {

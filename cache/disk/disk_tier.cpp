@@ -232,13 +232,19 @@ void DiskTier::adopt(const std::function<void(const FileVisit&)>& each_file) {
     const std::lock_guard lock(mutex_);
     ledger_.begin_adoption();
   }
-  each_file([this](SampleId id, std::string_view path, const Version& version) {
+  const std::uint32_t unit = store_.index.geometry().unit_bytes;
+  const std::uint32_t whole = slot_units(kChunkBytes, unit);
+  std::vector<std::uint64_t> slots(whole + 1);
+  each_file([&](SampleId id, std::string_view path, const Version& version) {
+    slots[whole] += version.size / kChunkBytes;
+    if (version.size % kChunkBytes > 0) ++slots[slot_units(static_cast<std::uint32_t>(version.size % kChunkBytes), unit)];
     const DiskKey key = disk_key(path, version);
     const std::lock_guard lock(mutex_);
     ledger_.bind(id, key, chunks_of(version.size));
   });
   const std::lock_guard lock(mutex_);
   counts_.outdated += ledger_.end_adoption();
+  ledger_.expect(slots);
   wake_.notify_one();
 }
 

@@ -135,6 +135,7 @@ class DiskTier final : public ByteTier {
   std::vector<Queued> next_batch();  // with mutex_ held
   void write_batch(std::vector<Queued> batch);
   bool make_space(std::uint64_t bytes);
+  void give_back_space();
   std::vector<Planned> plan(std::vector<Queued> batch);
   bool write_slots(std::span<Planned> planned);
   void write_records();

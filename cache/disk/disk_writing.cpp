@@ -111,8 +111,22 @@ void DiskTier::write_batch(std::vector<Queued> batch) {
   write_records();
 }
 
+// Of slabs that grew when there were fewer or larger files: a refresh may have brought smaller ones.
+void DiskTier::give_back_space() {
+  std::uint64_t kept = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const std::uint64_t excess = ledger_.excess_bytes();
+    if (excess == 0) return;
+    kept = ledger_.cut_space(excess);
+  }
+  write_records();
+  store_.slabs.shrink(kept);
+}
+
 // Slabs grow by steps while the budget allows, so that the index's share is known before the next one.
 bool DiskTier::make_space(std::uint64_t bytes) {
+  give_back_space();
   while (true) {
     std::uint64_t allowed = 0;
     {

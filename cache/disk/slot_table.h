@@ -1,4 +1,4 @@
-// What the disk tier holds: one Slot for each stored chunk, found by key and chunk, in about 80 bytes each.
+// What the disk tier holds: one Slot for each stored chunk, found by key and chunk, in about 90 bytes each.
 // A slot's number stays the same while it lives and is reused afterwards. Not thread-safe.
 #pragma once
 

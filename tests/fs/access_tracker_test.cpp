@@ -13,8 +13,9 @@ namespace {
 
 TEST(AccessTracker, SaysWhyItCannotStart) {
   std::string why;
+  RecentOpens recent;
   EXPECT_EQ(AccessTracker::start(
-                "/no/such/folder", [](NodeId, int) {}, why),
+                "/no/such/folder", [](NodeId, int) {}, recent, why),
             nullptr);
   EXPECT_NE(why.find("fanotify"), std::string::npos) << why;
 }
@@ -35,6 +36,7 @@ TEST(AccessTracker, SeesWhatOthersOpenAndNotItsOwn) {
   std::mutex mutex;
   std::condition_variable changed;
   std::set<std::uint64_t> seen;
+  RecentOpens recent;
   std::string why;
   const auto tracker = AccessTracker::start(
       folder.path(),
@@ -43,7 +45,7 @@ TEST(AccessTracker, SeesWhatOthersOpenAndNotItsOwn) {
         seen.insert(value(id));
         changed.notify_all();
       },
-      why);
+      recent, why);
   if (!tracker) GTEST_SKIP() << "not on this filesystem: " << why;
   EXPECT_EQ(folder.content("ours"), "x");
   ASSERT_EQ(std::system(("/bin/cat '" + (folder / "theirs") + "' > /dev/null").c_str()), 0);

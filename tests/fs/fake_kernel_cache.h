@@ -82,7 +82,7 @@ class FakeKernelCache final : public KernelCache {
     const auto found = resident_.find(path);
     return found != resident_.end() ? found->second : std::nullopt;
   }
-  std::optional<std::uint64_t> drop(const std::string& path) override {
+  std::optional<std::uint64_t> drop(NodeId, const std::string& path) override {
     tell("drop " + path);
     const std::lock_guard lock(mutex_);
     const auto found = left_.find(path);

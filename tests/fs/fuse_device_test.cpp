@@ -221,6 +221,21 @@ TEST(FuseKernelCache, TellsWhenTheKernelRefuses) {
   EXPECT_TRUE(static_cast<bool>(cache.store(NodeId{5}, 0, {&byte, 1})));
 }
 
+TEST(FuseKernelCache, DropsThroughADescriptorThatIsThereAlreadyAndLetsGoOfIt) {
+  const TemporaryFolder folder;
+  folder.file("f", pattern(8192));
+  const Line line;
+  FuseKernelCache cache(line.device.get());
+  EXPECT_FALSE(cache.drop(NodeId{5}, "f")) << "it is not attached to a mount";
+  FileDescriptor opened(open((folder / "f").c_str(), O_RDONLY | O_CLOEXEC));
+  const int number = opened.get();
+  cache.recent_opens().add(NodeId{5}, std::move(opened));
+  EXPECT_FALSE(cache.drop(NodeId{6}, "f")) << "that is another file's";
+  EXPECT_TRUE(cache.drop(NodeId{5}, "f"));
+  EXPECT_EQ(fcntl(number, F_GETFD), -1) << "a descriptor keeps the mount busy";
+  EXPECT_FALSE(cache.drop(NodeId{5}, "f"));
+}
+
 TEST(MountedPages, FindsNothingBeforeItIsAttachedAndAfterItIsDetached) {
   const TemporaryFolder folder;
   folder.file("f", pattern(8192));

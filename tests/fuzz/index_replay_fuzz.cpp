@@ -74,8 +74,9 @@ void use(std::uint64_t slab_bytes) {
   ledger.settle(slabs);
   std::uint64_t taken = 0;
   for (const IndexRecord& record : ledger.live_records()) {
-    for (const std::uint16_t units : record.units)
-      taken += std::uint64_t{units} * index.geometry().unit_bytes;
+    std::uint64_t units = record.last_units;
+    for (const std::uint16_t some : record.units) units += some;
+    taken += units * index.geometry().unit_bytes;
   }
   if (taken + ledger.free_bytes() != ledger.slab_bytes()) fail("space was lost or counted twice");
   if (ledger.slab_bytes() > slab_bytes) fail("more space than there are files");

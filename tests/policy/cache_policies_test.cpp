@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -210,7 +211,17 @@ TEST(SweepOrder, UnreadInProcessByImportanceThenWaitingOrAsDeclared) {
       waiting{false, false, true, false, false, true};
   EXPECT_EQ(sweep_order({importance, read, waiting}), (std::vector<Index>{1, 3, 0, 2, 5}));
   const std::vector<Index> declared{4, 2, 0, 1};
-  EXPECT_EQ(sweep_order({importance, read, waiting, declared}), (std::vector<Index>{2, 0, 1}));
+  EXPECT_EQ(sweep_order({importance, read, waiting, {}, declared}), (std::vector<Index>{2, 0, 1}));
+}
+
+TEST(SweepOrder, OfEquallyImportantSamplesTheSmallestThenTheLowestIdComesFirst) {
+  const double never_scored = std::nan("");
+  const std::vector<double> importance{0.5, 1, never_scored, 1, 0.5, never_scored, 1};
+  const std::vector<std::uint64_t> bytes{9, 5, 8, 2, 1, 7, 2};
+  const std::vector<bool> none(importance.size());
+  EXPECT_EQ(sweep_order({importance, none, none, bytes}), (std::vector<Index>{5, 2, 3, 6, 1, 4, 0}));
+  const std::vector<std::uint64_t> too_few{1, 2};
+  EXPECT_THROW(sweep_order({importance, none, none, too_few}), PolicyError);
 }
 
 struct Substitution {

@@ -153,13 +153,14 @@ TEST(EpochWatch, ReadersThatReadOneFileEachTellNothingOfTheirOrder) {
 }
 
 TEST(SweepQueue, TakesTheOrderOfTheSweepWhenSamplesComeLittleByLittle) {
-  const std::vector<double> importance{0.5, 1, 0, 1, 0.5, 0.25};
+  const std::vector<double> importance{0.5, 1, 0, 1, 0.5, 0.25, 1};
+  const std::vector<std::uint64_t> bytes{7, 9, 1, 4, 7, 2, 4};
   const std::vector<bool> none(importance.size());
   SweepQueue queue;
   std::vector<Index> order;
-  for (const std::uint64_t id : {3, 0, 5, 1, 4, 2}) queue.add(SampleId{id}, importance[id]);
+  for (const std::uint64_t id : {6, 3, 0, 5, 1, 4, 2}) queue.add(SampleId{id}, importance[id], bytes[id]);
   for (; !queue.empty(); queue.pop()) order.push_back(static_cast<Index>(value(queue.first())));
-  EXPECT_EQ(order, sweep_order({.importance = importance, .read = none, .waiting = none}));
+  EXPECT_EQ(order, sweep_order({.importance = importance, .read = none, .waiting = none, .bytes = bytes}));
 }
 
 }  // namespace

@@ -79,6 +79,63 @@ TEST(DiskSpace, LittleIsLostToSlotsIndexAndHoles) {
   }
 }
 
+// Slots of this length, one after another, and then every second one gone: holes that no larger one fits.
+void store_and_leave_holes(DiskLedger& ledger, std::uint64_t count, std::uint32_t length) {
+  for (std::uint64_t id = 1; id <= count; ++id) {
+    const auto extents = ledger.make_room(SampleId{id}, length);
+    ASSERT_TRUE(extents) << id;
+    ledger.put(SampleId{id}, {.key = {id, id}, .length = length, .extents = *extents});
+  }
+  for (std::uint64_t id = 1; id <= count; id += 2) ASSERT_TRUE(ledger.remove({id, id}, 0));
+}
+
+TEST(DiskLedger, WhatLiesInAsManyPiecesAsThereMayBeIsFoundAgain) {
+  constexpr std::uint32_t kSmall = 20'000;
+  constexpr auto kLarge = static_cast<std::uint32_t>(disk_format::kMaxFragments * kSmall - 2'000);
+  const auto make = [] {
+    return DiskLedger({make_eviction("lru", ""), make_admission("lru")}, {.unit_bytes = 512, .slab_bytes = 64 * kMiB},
+                      16 * kMiB);
+  };
+  DiskLedger ledger = make();
+  ledger.add_space({0, 20 * slot_units(kSmall, 512)});
+  store_and_leave_holes(ledger, 20, kSmall);
+  const auto extents = ledger.make_room(SampleId{99}, kLarge);
+  ASSERT_TRUE(extents);
+  EXPECT_NE(extents->back().units, 0) << "all the pieces there may be were needed";
+  ledger.put(SampleId{99}, {.key = {99, 99}, .length = kLarge, .extents = *extents});
+  DiskLedger next = make();
+  for (const disk_format::IndexRecord& record : ledger.take_records()) EXPECT_TRUE(next.replay(record));
+  const auto found = next.find({99, 99}, 0);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->extents, *extents);
+}
+
+// As in a sweep, which begins with the small ones in every epoch: slabs leave room for the records that these need.
+TEST(DiskLedger, AsManySmallSlotsAsThereWereFindRoomAgainAfterLargeOnes) {
+  constexpr std::uint32_t kSmall = 20'000, kLarge = 200'000;
+  FullLedger full(64 * kMiB, 512, "lru");
+  std::vector<std::uint64_t> files(slot_units(kLarge, 512) + 1);
+  files[slot_units(kSmall, 512)] = files[slot_units(kLarge, 512)] = 10'000;
+  full.ledger.expect(files);
+  const auto turn_over = [&](std::uint64_t from, std::uint32_t length) {
+    for (std::uint64_t id = from; id < from + 128 * kMiB / length; ++id) {
+      full.grow(512);
+      const auto extents = full.ledger.make_room(SampleId{id}, length);
+      EXPECT_TRUE(extents) << id;
+      if (!extents) return;
+      full.ledger.put(SampleId{id}, {.key = {id, id}, .length = length, .extents = *extents});
+      full.ledger.take_records();
+    }
+  };
+  turn_over(1'000, kLarge);
+  turn_over(2'000, kSmall);
+  const std::uint64_t slots = full.ledger.slots();
+  turn_over(100'000, kLarge);
+  EXPECT_LT(full.ledger.slots(), slots / 5);
+  turn_over(200'000, kSmall);
+  EXPECT_GE(full.ledger.slots(), slots - slots / 50);
+}
+
 // A newcomer whose own sample comes up as the next to leave is refused; who would have left for it stays.
 TEST(DiskLedger, WhoStaysAfterARefusalLeavesInTheOldOrder) {
   constexpr std::uint32_t kLength = 200'000;

@@ -289,5 +289,33 @@ TEST(DiskTier, ASmallerBudgetShrinksWhatIsThere) {
   EXPECT_EQ(found, tier.counts().samples);
 }
 
+// A refresh may bring smaller files, which need more records than slabs that grew for the larger ones left room for.
+TEST(DiskTier, ATierFullOfLargeFilesMakesRoomForTheRecordsOfSmallOnes) {
+  constexpr std::uint64_t kRoomy = 12 << 20;
+  const TemporaryFolder folder;
+  DiskTier tier(disk_options(folder.path(), kRoomy));
+  std::vector<FileRef> files;
+  for (std::uint64_t id = 1; id <= 40; ++id) files.push_back(file_ref(id, 900'000));
+  adopt_all(tier, files);
+  for (const FileRef& file : files) store(tier, file);
+  std::vector<FileRef> small;
+  for (std::uint64_t id = 1'000; id < 10'000; ++id) small.push_back(file_ref(id, 2'000));
+  files.insert(files.end(), small.begin(), small.end());
+  adopt_all(tier, files);
+  for (const FileRef& file : small) tier.write(file, 0, content_of(file));
+  tier.flush();
+  EXPECT_GT(tier.counts().bytes_stored, kRoomy / 2);
+  EXPECT_LE(blocks_of(folder.path()), kRoomy);
+  std::uint64_t held = 0;
+  for (const FileRef& file : small) {
+    const auto bytes = tier.read(file);
+    if (!bytes) continue;
+    ++held;
+    ASSERT_EQ(text_of(*bytes), text_of(content_of(file)));
+  }
+  EXPECT_GT(held, 3'500u);
+  EXPECT_EQ(tier.counts().read_errors, 0u);
+}
+
 }  // namespace
 }  // namespace winnow
