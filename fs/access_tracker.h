@@ -22,7 +22,7 @@ class AccessTracker {
   using OnOpen = std::function<void(NodeId, int thread)>;
 
   static bool is_permitted();
-  // Null if the kernel does not permit it; `why` then says so. What was opened goes to `recent` while opens keep coming.
+  // Null if the kernel does not permit it; `why` then says so. While opens keep coming, `recent` gets what was opened.
   static std::unique_ptr<AccessTracker> start(const std::string& mountpoint, OnOpen on_open, RecentOpens& recent,
                                               std::string& why);
   ~AccessTracker();

@@ -1,6 +1,17 @@
 #include "fs/page_tier.h"
 
+#include <chrono>
+#include <thread>
+
 namespace winnow {
+
+namespace {
+
+// A file that a listing told the kernel of is known to it when whoever lists goes on, a moment after our answer.
+constexpr int kStoreTries = 10;
+constexpr std::chrono::milliseconds kStorePause{2};
+
+}  // namespace
 
 PageTier::PageTier(KernelCache& kernel, const Snapshots& snapshots, WorkerPool& notifications,
                    std::uint64_t budget_bytes, std::unique_ptr<EvictionPolicy> policy,
@@ -68,7 +79,12 @@ void PageTier::store(const Push& push) {
   for (const Range& range : push.missing()) {
     const Bytes part = push.bytes.part(range.offset - push.offset, range.size);
     note_served(push.file.id);
-    if (kernel_.store(node_of(push.file.id), range.offset, part.span())) {
+    auto error = kernel_.store(node_of(push.file.id), range.offset, part.span());
+    for (int tries = 1; push.ahead && error == errno_error(ENOENT) && tries < kStoreTries; ++tries) {
+      std::this_thread::sleep_for(kStorePause);
+      error = kernel_.store(node_of(push.file.id), range.offset, part.span());
+    }
+    if (error) {
       ++skipped_pushes_;
       break;
     }

@@ -34,11 +34,11 @@ void Prefetch::stop() {
 
 void Prefetch::on_open(const Tree& tree, const Node& file, int thread, bool in_memory) {
   const SampleId id = sample_of(file.id);
-  const int group = group_of(thread);
   const auto now = Clock::now();
   ReaderJobs::News news;
   {
     const std::lock_guard lock(mutex_);
+    const int group = groups_.of(thread);
     news = jobs_.on_access(tree, file, group, thread, now);
     if (in_memory) consume(id);
     order_.note_reader(id, group);

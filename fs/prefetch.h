@@ -120,6 +120,7 @@ class Prefetch {
 
   mutable std::mutex mutex_;  // guards all below; not held while a fetch is begun
   std::condition_variable changed_;
+  ReaderGroups groups_;
   ReaderJobs jobs_;
   std::map<int, Plan> plans_;  // by group
   int turn_ = 0;               // the group whose plan was served last

@@ -95,9 +95,14 @@ void ReaderJobs::forget_gone(Clock::time_point now, const std::function<bool(int
   });
 }
 
-int group_of(int pid) {
-  const int group = pid > 0 ? getpgid(pid) : -1;
-  return group > 0 ? group : 0;
+int ReaderGroups::of(int thread) {
+  if (thread <= 0) return 0;
+  const int group = getpgid(thread);
+  const auto known = known_.find(thread);
+  if (group <= 0) return known == known_.end() ? 0 : known->second;
+  if (known != known_.end()) return known->second = group;
+  if (known_.size() == kMost) known_.clear();
+  return known_[thread] = group;
 }
 
 bool is_group_alive(int group) { return group == 0 || kill(-group, 0) == 0 || errno == EPERM; }

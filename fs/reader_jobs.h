@@ -10,6 +10,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "fs/tree.h"
@@ -61,7 +62,7 @@ class ReaderJobs {
     // A folder of the root that a job reads from for the first time, where that is not known from the epoch before.
     std::optional<std::string> new_folder;
   };
-  // Group 0 is whoever cannot be told apart: readers of other containers, and those that have ended.
+  // Group 0 is whoever cannot be told apart: readers of other containers, and those that were never seen alive.
   News on_access(const Tree& tree, const Node& file, int group, int thread, Clock::time_point now);
 
   const ReaderJob* find(int group) const;
@@ -77,8 +78,17 @@ class ReaderJobs {
   std::map<int, ReaderJob> jobs_;
 };
 
-// The process group of a reader; 0 if it cannot be known.
-int group_of(int pid);
+// The process groups of readers. One that has ended when its last opens are looked at had the group it was seen in
+// before. Not thread-safe.
+class ReaderGroups {
+ public:
+  static constexpr std::size_t kMost = 4096;  // that are remembered
+  int of(int thread);                         // 0 if it cannot be known
+
+ private:
+  std::unordered_map<int, int> known_;  // by thread
+};
+
 bool is_group_alive(int group);
 
 }  // namespace winnow

@@ -8,6 +8,7 @@ namespace winnow {
 // Descriptors are closed without the lock: the last one of a file does work in the kernel.
 void RecentOpens::add(NodeId id, FileDescriptor fd) {
   const std::lock_guard lock(mutex_);
+  if (!are_wanted_) return;
   std::swap(opened_[next_].fd, fd);
   opened_[next_].id = id;
   next_ = (next_ + 1) % kMost;
@@ -15,13 +16,16 @@ void RecentOpens::add(NodeId id, FileDescriptor fd) {
 
 FileDescriptor RecentOpens::take(NodeId id) {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.fd && one.id == id; });
+  are_wanted_ = true;
+  const auto found =
+      std::find_if(opened_.begin(), opened_.end(), [&](const Opened& one) { return one.fd && one.id == id; });
   return found == opened_.end() ? FileDescriptor() : std::move(found->fd);
 }
 
 void RecentOpens::clear() {
   decltype(opened_) closing;
   const std::lock_guard lock(mutex_);
+  are_wanted_ = false;
   std::swap(opened_, closing);
 }
 

@@ -1,6 +1,6 @@
-// Descriptors of files that were opened a moment ago, as fanotify handed them over: pages dropped through one cost no open
-// of our own, nor the event that it would make. Whoever adds them clears them when opens stop, since each keeps the mount
-// busy. Thread-safe.
+// Descriptors of files that were opened a moment ago, as fanotify handed them over: pages dropped through one cost no
+// open of our own, nor the event that it would make. Each keeps the mount busy: so none is kept until one is asked for,
+// and whoever adds them clears them when opens stop. Thread-safe.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@ class RecentOpens {
 
   void add(NodeId id, FileDescriptor fd);  // the oldest makes room
   FileDescriptor take(NodeId id);          // an empty one if it is not among them
-  void clear();
+  void clear();                            // until the next take(), nothing is kept
 
  private:
   struct Opened {
@@ -26,7 +26,8 @@ class RecentOpens {
     FileDescriptor fd;
   };
 
-  std::mutex mutex_;  // guards the two below; a leaf lock
+  std::mutex mutex_;  // guards all below; a leaf lock
+  bool are_wanted_ = false;
   std::array<Opened, kMost> opened_;
   std::size_t next_ = 0;
 };

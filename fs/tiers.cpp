@@ -8,8 +8,8 @@ namespace winnow {
 
 namespace {
 
-// Of the disk, besides what slots and records take: for what comes in while others leave, and for crumbs. A sweep goes from
-// small files to large ones, which the holes of small ones do not fit: with less, some find no room.
+// Of the disk, besides what slots and records take: for what comes in while others leave, and for crumbs. A sweep goes
+// from small files to large ones, which the holes of small ones do not fit: with less, some find no room.
 constexpr std::uint64_t kLeastSlack = 2 << 20;
 constexpr std::uint64_t kSlackShare = 26;  // or one of so many parts, if that is more
 

@@ -28,8 +28,8 @@ struct SweepFacts {
   std::span<const Index> declared = {};  // the order the job will read in, if it said so
 };
 
-// The unread samples, in the order to fetch them: as declared; else those in process, then the waiting ones, each the most
-// important first. Of equals the smallest, since a miss costs about as long whatever its size, and more of them fit.
+// The unread samples, in the order to fetch them: as declared; else those in process, then the waiting ones, each the
+// most important first. Of equals the smallest: a miss takes about as long whatever its size, and more of them fit.
 std::vector<Index> sweep_order(const SweepFacts& facts);
 
 }  // namespace winnow

@@ -1,5 +1,5 @@
-// What a sweep has still to fetch, in the order of sweep_order(): the most important first, of equals the smallest, then by
-// id. For samples that come to be known little by little, while others are fetched already. Not thread-safe.
+// What a sweep has still to fetch, in the order of sweep_order(): the most important first, of equals the smallest,
+// then by id. For samples that come to be known little by little, while others are fetched already. Not thread-safe.
 #pragma once
 
 #include <algorithm>

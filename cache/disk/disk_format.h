@@ -51,7 +51,7 @@ struct IndexRecord {
   std::array<std::uint32_t, kMaxFragments - 1> first;  // unit each extent begins at
   std::array<std::uint16_t, kMaxFragments - 1> units;  // its length; 0: no such extent
   RecordKind kind;
-  std::uint16_t last_units;  // of one more extent; earlier versions have 0 here, and take a record with it for a bad one
+  std::uint16_t last_units;  // of one more extent; earlier versions have 0 here, and drop a record that has not
   std::uint32_t last_first;
 };
 static_assert(sizeof(IndexRecord) == 64);

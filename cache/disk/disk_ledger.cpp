@@ -50,7 +50,8 @@ std::uint64_t DiskLedger::excess_bytes() const {
 std::uint64_t DiskLedger::cut_space(std::uint64_t bytes) {
   const auto end = static_cast<std::uint32_t>(slab_bytes_ / geometry_.unit_bytes);
   const std::uint32_t in_last = (end - 1) % pool_.slab_units() + 1;
-  const std::uint64_t units = std::min<std::uint64_t>((bytes + geometry_.unit_bytes - 1) / geometry_.unit_bytes, in_last - 1);
+  const std::uint64_t wanted = (bytes + geometry_.unit_bytes - 1) / geometry_.unit_bytes;
+  const std::uint64_t units = std::min<std::uint64_t>(wanted, in_last - 1);
   const auto cut_at = static_cast<std::uint32_t>(end - units);
   for (SlotNumber number = 0; number < table_.end(); ++number) {
     const Extents& extents = table_[number].extents;
@@ -63,8 +64,8 @@ std::uint64_t DiskLedger::cut_space(std::uint64_t bytes) {
   return slab_bytes_;
 }
 
-// Slots as large as those there are will fill what is free and what is new, and need records; so will smaller ones, where
-// the files there are allow it.
+// Slots as large as those there are will fill what is free and what is new, and need records; so may smaller ones, if
+// there are such files.
 std::uint64_t DiskLedger::room_to_grow() const {
   constexpr std::uint64_t kInFlight = 64, kTypicalSlot = 64 << 10;
   const std::uint64_t free = free_bytes();

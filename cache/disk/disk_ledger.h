@@ -41,8 +41,8 @@ class DiskLedger {
   void add_space(Region region);
   std::uint64_t room_to_grow() const;  // bytes by which slabs may grow, the index's share of them left out
 
-  // What files there are: how many slots they are of each number of units. The smallest need the most records, and slabs
-  // leave room for those; where they have too much already, the end of the last one is to be given back.
+  // What files there are: how many slots they are of each number of units. The smallest need the most records, and
+  // slabs leave room for those; where they have too much already, the end of the last one is to be given back.
   void expect(std::span<const std::uint64_t> slots_by_units);
   std::uint64_t excess_bytes() const;
   std::uint64_t cut_space(std::uint64_t bytes);  // what lies there goes; gives the bytes that slabs keep

@@ -236,8 +236,9 @@ void DiskTier::adopt(const std::function<void(const FileVisit&)>& each_file) {
   const std::uint32_t whole = slot_units(kChunkBytes, unit);
   std::vector<std::uint64_t> slots(whole + 1);
   each_file([&](SampleId id, std::string_view path, const Version& version) {
+    const auto rest = static_cast<std::uint32_t>(version.size % kChunkBytes);
     slots[whole] += version.size / kChunkBytes;
-    if (version.size % kChunkBytes > 0) ++slots[slot_units(static_cast<std::uint32_t>(version.size % kChunkBytes), unit)];
+    if (rest > 0) ++slots[slot_units(rest, unit)];
     const DiskKey key = disk_key(path, version);
     const std::lock_guard lock(mutex_);
     ledger_.bind(id, key, chunks_of(version.size));

@@ -38,7 +38,7 @@ class ExtentPool {
   bool can_take(std::uint32_t units) const;
   std::optional<Extents> take(std::uint32_t units);
   void take_back(const Extents& extents);  // exactly these, which are free
-  void remove(std::uint32_t first, std::uint32_t units) { take_at(first, units); }  // space that is no more, and was free
+  void remove(std::uint32_t first, std::uint32_t units) { take_at(first, units); }  // free space that is no more
 
   std::uint64_t free_units() const { return free_units_; }
   std::size_t holes() const { return by_place_.size(); }

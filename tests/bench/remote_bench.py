@@ -12,23 +12,22 @@ import http.client
 import itertools
 import json
 import os
+import statistics
 import subprocess
 import sys
 import threading
 import time
 import urllib.request
 
+import raw_disk
 from mounts import CLEAN_ENVIRONMENT, Workspace, is_mounted, memory_of, wait_until
 from remote_reader import shares_of
+from remote_targets import BANDWIDTH, COLD_DECLARED, DECLARED, LATENCY_MS, WORKERS, print_table
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
 WINNOW = f"{PROJECT}/build/release/fs/winnow"
 ORIGIN = f"{PROJECT}/build/release/tests/support/winnow-test-origin"
-LATENCY_MS, BANDWIDTH = 10, 100_000_000
-WORKERS = 4
-DECLARED, COLD_DECLARED = "order declared", "cold, order declared"
-AT_ONCE = {"winnow": 32}  # requests under way; the others fetch when a reader asks
 KEY, SECRET = "bench", "secret"
 ENVIRONMENT = {**{name: text for name, text in CLEAN_ENVIRONMENT.items()
                   if not name.lower().endswith("_proxy") and not name.startswith("AWS_")},
@@ -283,86 +282,6 @@ def describe(row):
             f"RSS {row['rss_mb']:.0f} MB, {row['stolen']:.0%} stolen")
 
 
-def latency_bound(what, files):
-    return files * LATENCY_MS / 1000 / AT_ONCE.get(what, WORKERS)
-
-
-def best_without_order(files, data_bytes, held, window, compute):
-    """Seconds that an epoch takes at best if nobody knows what is read next, by a model in small steps: readers come upon
-    what waits for them as often as chance has it, and wait a whole request else; all the rest of the origin's bandwidth
-    fetches ahead, at most `window` files; reading what is there takes no time."""
-    step, size = 0.0005, data_bytes / files
-    wait, most_fetched = LATENCY_MS / 1000 + size / BANDWIDTH, BANDWIDTH / size * step
-    unread, ahead, now = float(files), float(held), 0.0
-    while unread > 0.5:
-        ready = min(1.0, ahead / unread)
-        pause = (1 - ready) * wait + compute / 1000
-        read = min(unread, WORKERS * step / pause) if pause > 0 else unread
-        ahead -= ready * read
-        unread -= read
-        ahead += max(0.0, min(most_fetched - (1 - ready) * read, window - ahead, unread - ahead))
-        now += step
-    return now
-
-
-def find(rows, what, cache, epoch_name, compute):
-    """The median one, by its time."""
-    same = [r for r in rows if (r["what"], r["cache"], r["epoch"], r["compute"]) == (what, cache, epoch_name, compute)]
-    return sorted(same, key=lambda row: row["seconds"])[len(same) // 2] if same else None
-
-
-def targets(rows, files, data_bytes, bound_s, share):
-    """What was to be reached, and for what could not be checked, why."""
-    checked, unchecked = [], []
-
-    def target(name, value, limit, at_least, best=None):
-        checked.append((name, value, limit, at_least, value >= limit if at_least else value <= limit, best))
-
-    def faster(name, theirs, ours, limit, bound):
-        """Of a compute that alone takes too long, nobody can be so much faster."""
-        if ours["compute"] > 0 and theirs["seconds"] / bound < limit:
-            unchecked.append(f"{name}: not checked, since {bound:.1f} s of compute and origin bound all, "
-                             f"{theirs['seconds'] / bound:.1f} x at most; measured {theirs['seconds'] / ours['seconds']:.1f} x")
-        else:
-            target(name, theirs["seconds"] / ours["seconds"], limit, True)
-
-    for compute in sorted({row["compute"] for row in rows}):
-        ours = find(rows, "winnow", 1.0, "cold", compute)
-        warm = find(rows, "winnow", 1.0, "warm", compute)
-        compute_s = files * compute / 1000 / WORKERS
-        cold_bound = max(bound_s, latency_bound("winnow", files), compute_s)
-        if ours:
-            target(f"cold, compute {compute}: x the bound of {cold_bound:.1f} s", ours["seconds"] / cold_bound, 1.25, False,
-                   best_without_order(files, data_bytes, 0, files, compute) / cold_bound)
-        if declared := find(rows, "winnow", 1.0, COLD_DECLARED, compute):
-            target(f"cold, order declared, compute {compute}: x the bound", declared["seconds"] / cold_bound, 1.25, False)
-        for peer in ("rclone", "s3fs"):
-            theirs, theirs_warm = find(rows, peer, 1.0, "cold", compute), find(rows, peer, 1.0, "warm", compute)
-            if ours and theirs:
-                faster(f"cold, compute {compute}: x {peer}", theirs, ours, 6, cold_bound)
-                faster(f"warm from disk, compute {compute}: x {peer}", theirs_warm, warm, 10, max(compute_s, 0.001))
-        part = find(rows, "winnow", share, "third", compute)
-        peers = [find(rows, peer, share, "third", compute) for peer in ("rclone", "s3fs")]
-        peers = [row["seconds"] for row in peers if row]
-        if part and peers:
-            best = best_without_order(files, data_bytes, part["held_before"], part["held_before"], compute)
-            target(f"{share:.0%} cache, compute {compute}: x the better of both", part["seconds"] / min(peers), 0.35, False,
-                   best / min(peers))
-        declared = find(rows, "winnow", share, DECLARED, compute)
-        if declared and peers:
-            target(f"{share:.0%} cache, order declared, compute {compute}: x the better of both",
-                   declared["seconds"] / min(peers), 0.35, False)
-    for row in rows:
-        if row["what"] != "winnow":
-            continue
-        name = f"{row['cache']:.0%} {row['epoch']} compute {row['compute']}"
-        allowed = (1 - row["held_before"] / files) * files + 0.01 * files
-        target(f"{name}: GETs", row["gets"], allowed, False)
-        target(f"{name}: disk MB", row["disk_mb"], row["disk_limit_mb"], False)
-        target(f"{name}: RSS MB", row["rss_mb"], 150, False)
-    return checked, unchecked
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--files", type=int, default=8000)
@@ -378,21 +297,20 @@ def main():
     rows = []
     try:
         with Workspace(options.work_dir) as space:
-            data_bytes, bound_s = measure(options, only, kinds, space, origin, rows)
+            sizes, disk_s = measure(options, only, kinds, space, origin, rows)
     finally:
         origin.close()
-    print_table(rows, data_bytes, bound_s, options.share)
+    print_table(rows, sizes, disk_s, options.share)
 
 
 def measure(options, only, kinds, space, origin, rows):
     listed = subprocess.run(
         ["rclone", "lsf", "-R", "--files-only", ":s3:data", "--s3-provider", "Other", "--s3-endpoint", origin.endpoint,
          "--s3-env-auth", "--format", "ps"], check=True, env=ENVIRONMENT, capture_output=True, text=True)
-    keys = listed.stdout.split()
-    data_bytes = sum(int(key.rpartition(";")[2]) for key in keys)
-    keys = [key.rpartition(";")[0] for key in keys]
+    listed = [line.rpartition(";") for line in listed.stdout.split()]
+    keys, sizes = [key for key, _, _ in listed], [int(size) for _, _, size in listed]
+    disk_s = statistics.median(raw_disk.seconds(space.path, sizes, WORKERS) for _ in range(3))
     origin.ask("/faults", {"latency_ms": LATENCY_MS, "bandwidth": BANDWIDTH})
-    bound_s = data_bytes / BANDWIDTH
     for compute in map(float, options.compute.split(",")):
         compute = int(compute) if compute == int(compute) else compute
         if "direct" in only:
@@ -403,35 +321,8 @@ def measure(options, only, kinds, space, origin, rows):
         for share in [s for s, word in ((1.0, "whole"), (options.share, "part")) if word in options.caches]:
             for kind in kinds:
                 for names in plans_of(kind, share):
-                    rows += measure_mount(kind, space, origin, share, data_bytes, compute, names)
-    return data_bytes, bound_s
-
-
-def print_table(rows, data_bytes, bound_s, share):
-    files = rows[0]["files"]
-    print(f"\n{files} files, {data_bytes / 1e6:.0f} MB; origin: {LATENCY_MS} ms, {BANDWIDTH / 1e6:.0f} MB/s; {WORKERS} readers. "
-          f"Cache: disk and memory together, of the data's bytes; winnow's index and headers come out of it, so 100 % does\n"
-          f"not hold all. s3fs has no limit for its cache and may use more than it is given: see its disk. "
-          f"Bounds of a cold epoch: all bytes at the origin's bandwidth, and all requests at its latency,\n"
-          f"{WORKERS} at a time for who fetches when a reader asks, {AT_ONCE['winnow']} for winnow. "
-          "GETs include those made between the epoch before and this one, in brackets.\n")
-    print("| | cache | epoch | compute | s | bandwidth bound s | latency bound s | GETs | held before | disk MB | RSS MB | stolen |\n"
-          "|---|---|---|---|---|---|---|---|---|---|---|---|")
-    for row in rows:
-        held = "-" if row["held_before"] is None else row["held_before"]
-        is_cold = row["epoch"] in ("cold", COLD_DECLARED, "first", "each")
-        bounds = f"{bound_s:.1f} | {latency_bound(row['what'], files):.1f}" if is_cold else "- | -"
-        print(f"| {row['what']} | {row['cache']:.0%} | {row['epoch']} | {row['compute']} ms | {row['seconds']:.1f} | {bounds} | "
-              f"{row['gets']} ({row['idle_gets']}) | {held} | {row['disk_mb']:.0f} | {row['rss_mb']:.0f} | "
-              f"{row['stolen']:.0%} |")
-    print("\nBest: what a model of the origin and the readers says can be had at all, if nobody knows what is read next.\n\n"
-          "| target | measured | limit | | best |\n|---|---|---|---|---|")
-    checked, unchecked = targets(rows, files, data_bytes, bound_s, share)
-    for name, value, limit, at_least, reached, best in checked:
-        print(f"| {name} | {value:.2f} | {'>=' if at_least else '<='} {limit:.2f} | {'reached' if reached else 'MISSED'} | "
-              f"{'' if best is None else f'{best:.2f}'} |")
-    print("", *unchecked, sep="\n")
-    sys.exit(0 if all(reached for *_, reached, _ in checked) else 1)
+                    rows += measure_mount(kind, space, origin, share, sum(sizes), compute, names)
+    return sizes, disk_s
 
 
 if __name__ == "__main__":

@@ -119,6 +119,22 @@ TEST_F(PageTierTest, PushesBeyondWhatMayWaitAreSkippedButDone) {
   EXPECT_EQ(pages->counts().skipped_pushes, 1u) << "room that was freed is not used";
 }
 
+TEST_F(PageTierTest, AFileThatTheKernelIsAboutToKnowIsPushedAheadAMomentLater) {
+  start();
+  kernel.refuse_stores(ENOENT);
+  int tries = 0;
+  kernel.on_event = [&](const std::string&) {
+    if (++tries == 3) kernel.refuse_stores(0);
+  };
+  auto push = push_of("a", {{0, 100}});
+  push.ahead = true;
+  pages->push(std::move(push));
+  drain(*notifications);
+  EXPECT_EQ(kernel.stores().size(), 1u);
+  EXPECT_EQ(pages->counts().skipped_pushes, 0u);
+  EXPECT_EQ(done, 1);
+}
+
 TEST_F(PageTierTest, APushThatThePoolDropsIsDoneToo) {
   start();
   notifications->stop();

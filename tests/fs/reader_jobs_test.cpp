@@ -112,19 +112,21 @@ TEST_F(ReaderJobsTest, ForgetThoseThatEndedOrAreLongSilent) {
   EXPECT_TRUE(jobs.all().empty());
 }
 
-TEST(ProcessGroup, IsAliveWhileOneOfItsProcessesIs) {
+TEST(ProcessGroup, OfAReaderThatHasEndedIsTheOneItWasSeenIn) {
   const pid_t child = fork();
   if (child == 0) {
     while (true) pause();
   }
   ASSERT_EQ(setpgid(child, child), 0);
-  EXPECT_EQ(group_of(child), child);
+  ReaderGroups groups;
+  EXPECT_EQ(groups.of(child), child);
   EXPECT_TRUE(is_group_alive(child));
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
   EXPECT_FALSE(is_group_alive(child));
-  EXPECT_EQ(group_of(child), 0);
-  EXPECT_EQ(group_of(0), 0);
+  EXPECT_EQ(groups.of(child), child) << "its last opens are looked at after its end";
+  EXPECT_EQ(ReaderGroups().of(child), 0);
+  EXPECT_EQ(groups.of(0), 0);
   EXPECT_TRUE(is_group_alive(0)) << "who cannot be told apart is not known to have ended";
 }
 

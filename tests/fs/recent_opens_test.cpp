@@ -11,6 +11,14 @@ namespace {
 FileDescriptor some_file() { return FileDescriptor(open("/dev/null", O_RDONLY | O_CLOEXEC)); }
 bool is_open(int fd) { return fcntl(fd, F_GETFD) != -1; }
 
+TEST(RecentOpens, AreNotKeptUntilOneIsAskedFor) {
+  RecentOpens recent;
+  FileDescriptor file = some_file();
+  const int number = file.get();
+  recent.add(NodeId{1}, std::move(file));
+  EXPECT_FALSE(is_open(number)) << "it would keep the mount busy for nothing";
+}
+
 TEST(RecentOpens, AreHandedOverOnce) {
   RecentOpens recent;
   EXPECT_FALSE(recent.take(NodeId{1}));
@@ -24,6 +32,7 @@ TEST(RecentOpens, AreHandedOverOnce) {
 
 TEST(RecentOpens, TheOldestIsClosedForTheNext) {
   RecentOpens recent;
+  EXPECT_FALSE(recent.take(NodeId{1}));
   std::vector<int> numbers;
   for (std::uint64_t id = 1; id <= RecentOpens::kMost; ++id) {
     FileDescriptor file = some_file();
@@ -39,13 +48,15 @@ TEST(RecentOpens, TheOldestIsClosedForTheNext) {
   EXPECT_TRUE(recent.take(NodeId{1000}));
 }
 
-TEST(RecentOpens, ClearingClosesAll) {
+TEST(RecentOpens, ClearingClosesAllAndKeepsNoMore) {
   RecentOpens recent;
+  EXPECT_FALSE(recent.take(NodeId{1}));
   FileDescriptor file = some_file();
   const int number = file.get();
   recent.add(NodeId{1}, std::move(file));
   recent.clear();
   EXPECT_FALSE(is_open(number));
+  recent.add(NodeId{1}, some_file());
   EXPECT_FALSE(recent.take(NodeId{1}));
 }
 

@@ -20,7 +20,7 @@ json partition(const json& input) {
     for (const auto& [suffix, equalise] : forms) {
       json parts = json::array();
       for (int64_t worker = 0; worker < workers; ++worker) {
-        parts.push_back(collected(count_of(order), [&](int64_t* out, int64_t* count) {
+        parts.push_back(collected(count_of(order), [&, &equalise = equalise](int64_t* out, int64_t* count) {
           return winnow_partition(order.data(), count_of(order), layout.c_str(), worker, workers,
                                   equalise.c_str(), out, count);
         }));
