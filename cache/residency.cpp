@@ -34,9 +34,14 @@ bool Residency::add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes, 
     ahead_pages_ += pages_.get(id) - ahead_.get(value(id));
     ahead_.set(value(id), pages_.get(id));
   }
-  if (!is_over()) return false;
-  if (!policy_->victim()) newcomers_.push_back(id);
-  return true;
+  const std::uint64_t total = (total_pages_ - dropping_pages_) * kPage;
+  if (total + room_for_passing() > budget_bytes_ && !policy_->victim()) newcomers_.push_back(id);
+  return is_over();
+}
+
+// Where nobody leaves, who comes last goes again; but its reader must have had the time to copy it.
+std::uint64_t Residency::room_for_passing() const {
+  return std::max(budget_bytes_ / 64, std::min(budget_bytes_ / 4, kLeastForPassing));
 }
 
 bool Residency::is_over() const { return (total_pages_ - dropping_pages_) * kPage > budget_bytes_; }
@@ -111,7 +116,7 @@ std::vector<SampleId> Residency::choose_victims() {
   if (!is_over()) return victims;
   // A little below the budget, so that a full cache does not drop one sample for each that comes.
   const std::uint64_t room = std::max(budget_bytes_ / 32, std::min(budget_bytes_ / 8, kLeastRoom));
-  const std::uint64_t target_pages = (budget_bytes_ - room) / kPage;
+  const std::uint64_t target_pages = (budget_bytes_ - (policy_->victim() ? room : 0)) / kPage;
   while (total_pages_ - dropping_pages_ > target_pages) {
     const auto victim = next_victim();
     if (!victim) break;

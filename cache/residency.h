@@ -52,6 +52,7 @@ class Residency {
   static constexpr std::uint64_t kPage = 4096;
   static constexpr std::uint64_t kLeastForReaders = 16 << 20;
   static constexpr std::uint64_t kLeastRoom = 512 << 10;  // made at a time
+  static constexpr std::uint64_t kLeastForPassing = 4 << 20;
   struct Importance {
     double value = 1.0;  // also of a sample without a score
     bool operator==(const Importance&) const = default;
@@ -63,6 +64,7 @@ class Residency {
   CachedFacts facts(SampleId id, std::uint64_t pages) const;
   std::optional<SampleId> next_victim();
   bool is_over() const;
+  std::uint64_t room_for_passing() const;
 
   const std::uint64_t budget_bytes_;
   mutable std::mutex mutex_;  // guards all below
@@ -72,7 +74,7 @@ class Residency {
   PagedArray<Importance> importance_;
   PagedArray<std::uint32_t> read_in_;  // the epoch; 0: none
   PagedArray<std::uint32_t> ahead_;    // pages that came ahead of their reader and were not read yet
-  std::deque<SampleId> newcomers_;     // since the budget was passed, under a policy by which nobody leaves
+  std::deque<SampleId> newcomers_;     // since the budget was nearly used up, under a policy by which nobody leaves
   std::uint64_t ahead_pages_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint64_t total_pages_ = 0;

@@ -130,6 +130,7 @@ void Daemon::start_prefetch(PageTier* pages) {
       Prefetch::Options{.at_once = options_.prefetch, .window_bytes = tiers_->window_bytes(), .tracked = tracked},
       *snapshots_, *tiers_);
   pages_->push_ahead(tracked || tiers_->disk() == nullptr);
+  pages_->when_told([this](NodeId id) { return filesystem_->kernel_knows(id); });
   warm_ = std::make_unique<Warm>(
       Warm::Parts{*snapshots_, *tiers_, *reads_, *kernel_, *source_, options_.mountpoint});
   filesystem_->on_describe([this](SampleId id, std::uint64_t size) {

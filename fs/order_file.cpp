@@ -44,6 +44,7 @@ class ListedFiles {
   SampleId file(std::string_view path) {
     std::string_view inside = path;
     if (inside.starts_with(mountpoint_ + "/")) inside.remove_prefix(mountpoint_.size() + 1);
+    while (inside.starts_with("./")) inside.remove_prefix(2);  // as find(1) prints them
     const auto node = find_path(tree_, inside);
     if (!node || !is_regular(node->stat)) {
       refuse("the mount has no file '" + std::string(path) + "'; paths are relative to its root");

@@ -7,7 +7,6 @@ namespace winnow {
 
 namespace {
 
-// A file that a listing told the kernel of is known to it when whoever lists goes on, a moment after our answer.
 constexpr int kStoreTries = 10;
 constexpr std::chrono::milliseconds kStorePause{2};
 
@@ -79,12 +78,7 @@ void PageTier::store(const Push& push) {
   for (const Range& range : push.missing()) {
     const Bytes part = push.bytes.part(range.offset - push.offset, range.size);
     note_served(push.file.id);
-    auto error = kernel_.store(node_of(push.file.id), range.offset, part.span());
-    for (int tries = 1; push.ahead && error == errno_error(ENOENT) && tries < kStoreTries; ++tries) {
-      std::this_thread::sleep_for(kStorePause);
-      error = kernel_.store(node_of(push.file.id), range.offset, part.span());
-    }
-    if (error) {
+    if (store_when_known(node_of(push.file.id), range.offset, part.span())) {
       ++skipped_pushes_;
       break;
     }
@@ -94,6 +88,15 @@ void PageTier::store(const Push& push) {
   ++pushed_files_;
   pushed_bytes_ += stored;
   if (residency_.add(push.file.id, stored, push.file.version.size, push.ahead)) trim_soon();
+}
+
+std::error_code PageTier::store_when_known(NodeId id, std::uint64_t offset, std::span<const std::byte> bytes) {
+  auto error = kernel_.store(id, offset, bytes);
+  for (int tries = 1; error == errno_error(ENOENT) && tries < kStoreTries && was_told_ && was_told_(id); ++tries) {
+    std::this_thread::sleep_for(kStorePause);
+    error = kernel_.store(id, offset, bytes);
+  }
+  return error;
 }
 
 void PageTier::trim_soon() {

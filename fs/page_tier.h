@@ -41,6 +41,10 @@ class PageTier {
   // Without, nothing is pushed ahead of its first reader: who then reads it would not be seen.
   void push_ahead(bool allowed) { push_ahead_ = allowed; }
 
+  // Tells whether the kernel was told of a file. It knows it a moment later, when whoever listed the folder goes on: until
+  // then a push is tried again. Said before anything is pushed.
+  void when_told(std::function<bool(NodeId)> was_told) { was_told_ = std::move(was_told); }
+
   void note_read(const FileRef& file, std::uint64_t bytes);  // the kernel was given these by a READ
   void note_open(NodeId id) { residency_.touch(sample_of(id)); }
   void note_forgotten(NodeId id) { residency_.forget(sample_of(id)); }
@@ -75,6 +79,7 @@ class PageTier {
 
  private:
   void store(const Push& push);
+  std::error_code store_when_known(NodeId id, std::uint64_t offset, std::span<const std::byte> bytes);
   void note_served(SampleId id);
   void note_coming(SampleId id, bool is_coming);
   void trim_soon();
@@ -85,6 +90,7 @@ class PageTier {
   const Snapshots& snapshots_;
   WorkerPool& notifications_;
   Residency residency_;
+  std::function<bool(NodeId)> was_told_;
 
   mutable std::mutex served_mutex_;  // guards the two below; a leaf lock
   PagedArray<bool> served_;

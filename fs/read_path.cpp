@@ -1,5 +1,7 @@
 #include "fs/read_path.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 
 namespace winnow {
@@ -34,9 +36,15 @@ void ReadPath::fetch(const FileRef& file, Range asked, int tries_left, BytesWait
   fetcher_.read(file, asked, [this, file, asked, tries_left, reply = std::move(reply)](Result<Bytes> bytes) {
     if (bytes) tier_.touch(file.id);
     if (bytes && pages_ != nullptr) pages_->note_read(file, bytes.value().size());
-    if (bytes || !means_changed(bytes.error())) return reply(std::move(bytes));
-    examine(file, asked, tries_left, reply);
+    if (!bytes && means_changed(bytes.error())) return examine(file, asked, tries_left, reply);
+    if (!bytes) note_failed(file, bytes.error());
+    reply(std::move(bytes));
   });
+}
+
+void ReadPath::note_failed(const FileRef& file, const std::error_code& error) {
+  const auto line = failures_.note(file.path, error, FailureLog::Clock::now());
+  if (line) spdlog::warn("{}; winnow status tells how many", *line);
 }
 
 // Runs on the fetch thread, where waiting for the source is allowed.

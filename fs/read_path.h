@@ -9,6 +9,7 @@
 #include "cache/fetcher.h"
 #include "cache/source.h"
 #include "cache/worker_pool.h"
+#include "fs/failure_log.h"
 #include "fs/kernel_cache.h"
 #include "fs/page_tier.h"
 #include "fs/snapshots.h"
@@ -51,12 +52,14 @@ class ReadPath {
   Snapshots::Verdict look_again(const FileRef& file);
   void examine(const FileRef& file, Range asked, int tries_left, BytesWaiter reply);
   void push_rest(const FlightPtr& flight, const Bytes& bytes);
+  void note_failed(const FileRef& file, const std::error_code& error);
 
   ByteTier& tier_;
   Snapshots& snapshots_;
   KernelCache& kernel_;
   WorkerPool& notifications_;
   PageTier* const pages_;
+  FailureLog failures_;
   std::atomic<std::uint64_t> misses_{0};
   std::atomic<std::uint64_t> stale_{0};
   Fetcher fetcher_;

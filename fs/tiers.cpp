@@ -147,7 +147,7 @@ std::uint64_t Tiers::window_bytes() const {
     const std::uint64_t capacity = disk_->capacity_bytes();
     return capacity - slack_of(capacity);
   }
-  return memory_bytes_ - std::min(memory_bytes_, std::max(memory_bytes_ / 4, kLeastMemoryForReaders));
+  return memory_bytes_ - std::max(memory_bytes_ / 4, std::min(memory_bytes_ / 2, kLeastMemoryForReaders));
 }
 
 bool Tiers::has_taken(const FileRef& file) const {
@@ -157,7 +157,7 @@ bool Tiers::has_taken(const FileRef& file) const {
 
 // What finds the queue full is dropped, and its reader must fetch it again.
 bool Tiers::can_queue(const DiskCounts& counts, std::uint64_t bytes) const {
-  return counts.writing && counts.queued_bytes + bytes <= kQueueAheadBytes;
+  return counts.may_write && counts.queued_bytes + bytes <= kQueueAheadBytes;
 }
 
 bool Tiers::has_room_ahead(std::uint64_t bytes) const {

@@ -37,7 +37,7 @@ class DiskLedger {
   // At start: every record in order (false if it makes no sense), then what the slabs really have. Slots
   // beyond that, and those that a later one overlaps, are gone.
   bool replay(const disk_format::IndexRecord& record);
-  void settle(SlabFiles& slabs);
+  std::uint64_t settle(SlabFiles& slabs);  // how many slots the slabs do not bear out
   void add_space(Region region);
   std::uint64_t room_to_grow() const;  // bytes by which slabs may grow, the index's share of them left out
 

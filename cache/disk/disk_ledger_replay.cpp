@@ -66,8 +66,9 @@ std::vector<Slot> DiskLedger::survivors(const SlabFiles& slabs) const {
   return slots;
 }
 
-void DiskLedger::settle(SlabFiles& slabs) {
+std::uint64_t DiskLedger::settle(SlabFiles& slabs) {
   std::vector<Slot> slots = survivors(slabs);
+  const std::uint64_t lost = table_.size() - slots.size();
   const auto bytes_up_to = [&](const Slot& slot) {
     std::uint64_t end = 0;
     for (const Extent& extent : slot.extents) {
@@ -108,6 +109,7 @@ void DiskLedger::settle(SlabFiles& slabs) {
     }
     pool_.add(at, region.first + region.units - at);
   }
+  return lost;
 }
 
 }  // namespace winnow

@@ -34,7 +34,7 @@ DiskTier::DiskTier(DiskOptions options)
   const IndexFile::Replayed replayed = store_.index.replay(
       [&](const disk_format::IndexRecord& record) { senseless += ledger_.replay(record) ? 0 : 1; });
   counts_.bad_records = replayed.bad_records + senseless + (replayed.started_over ? 1 : 0);
-  ledger_.settle(store_.slabs);
+  counts_.torn = ledger_.settle(store_.slabs);
   index_is_behind_ = counts_.bad_records > 0;  // what was bad is told once, and written anew without it
   write_records();
   note_bytes_on_disk();
@@ -282,6 +282,7 @@ DiskCounts DiskTier::counts() const {
   counts.room_bytes = ledger_.free_bytes() + ledger_.room_to_grow();
   if (!is_outage()) counts.why_not_writing.clear();
   counts.writing = !is_outage() || well_since_;
+  counts.may_write = !is_off();
   counts.io_notice = store_.io_notice;
   return counts;
 }

@@ -62,7 +62,8 @@ struct DiskCounts {
   std::uint64_t outdated = 0;        // chunks let go because their file changed or went
   std::uint64_t queued_bytes = 0;
   std::uint64_t room_bytes = 0;  // for slots, before anybody has to leave
-  bool writing = true;           // what comes now is written
+  bool writing = true;           // no failure stands in the way, or what came since was written
+  bool may_write = true;         // what comes now is tried: a while after a failure, that is how its end is found
   std::string why_not_writing;   // the last failure, in one sentence; stays until the outage is over
   std::string io_notice;        // why it is not io_uring with O_DIRECT; empty if it is
 };

@@ -25,10 +25,9 @@ std::string first_of(std::initializer_list<std::string> candidates) {
 
 void check_endpoint(std::string& endpoint) {
   if (endpoint.empty()) return;
-  if (endpoint.find("://") == std::string::npos) endpoint = "https://" + endpoint;
   while (endpoint.ends_with('/')) endpoint.pop_back();
-  const auto host = endpoint.find("://") + 3;
   const bool http = endpoint.starts_with("http://") || endpoint.starts_with("https://");
+  const auto host = http ? endpoint.find("://") + 3 : 0;
   refuse_user_part("--s3-endpoint", endpoint);
   if (!http || host == endpoint.size() || endpoint.find_first_of("/?# ", host) != std::string::npos)
     throw StartupError("--s3-endpoint " + endpoint +

@@ -106,11 +106,29 @@ TEST(Residency, UnderImportanceWhatWasReadLeavesBeforeWhatWasNot) {
 }
 
 TEST(Residency, UnderNoneNobodyLeavesForANewcomer) {
-  Ledger ledger(2, "none");
+  Ledger ledger(3, "none");
   Residency& residency = ledger.residency;
-  for (const SampleId id : {A, B}) EXPECT_FALSE(residency.add(id, kPage, kPage));
-  for (const SampleId id : {C, D}) EXPECT_TRUE(residency.add(id, kPage, kPage));
-  EXPECT_EQ(residency.choose_victims(), (std::vector<SampleId>{C, D}));
+  for (const SampleId id : {A, B, C}) EXPECT_FALSE(residency.add(id, kPage, kPage));
+  EXPECT_TRUE(residency.add(D, kPage, kPage));
+  EXPECT_EQ(residency.choose_victims(), (std::vector<SampleId>{C})) << "it came when there was only room to pass through";
+}
+
+// A reader copies its pages after they came: who is to go again goes after those that came before it.
+TEST(Residency, UnderNoneNewcomersPassThroughAPartOfTheBudget) {
+  Ledger ledger(100, "none");
+  Residency& residency = ledger.residency;
+  std::vector<SampleId> gone;
+  for (std::uint64_t id = 1; id <= 200; ++id) {
+    residency.add(SampleId{id}, kPage, kPage);
+    for (const SampleId victim : residency.choose_victims()) {
+      EXPECT_GE(id, value(victim) + 20) << "its reader may be copying it still";
+      residency.forget(victim);
+      gone.push_back(victim);
+    }
+  }
+  EXPECT_EQ(gone.size(), 100u);
+  EXPECT_TRUE(std::is_sorted(gone.begin(), gone.end())) << "the oldest first";
+  for (std::uint64_t id = 1; id <= 70; ++id) EXPECT_GT(residency.bytes(SampleId{id}), 0u) << "nobody leaves";
 }
 
 TEST(Residency, WhatCameAheadStaysUntilItIsRead) {

@@ -197,7 +197,7 @@ TEST_F(MountOptionsTest, AreReadBackAsTheyWereSaved) {
 
 TEST_F(MountOptionsTest, ABucketIsNoFolderOfThisMachine) {
   options.source = "s3://bucket/prefix";
-  options.s3.endpoint = "127.0.0.1:9000/";
+  options.s3.endpoint = "https://127.0.0.1:9000/";
   MountOptions validated = options;
   validate(validated);
   EXPECT_EQ(validated.source, "s3://bucket/prefix");

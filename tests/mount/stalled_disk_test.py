@@ -24,12 +24,16 @@ class HangingDisk:
         self.process = subprocess.Popen(
             ["strace", "-f", "-qq", "-o", "/dev/null", "-p", str(pid), "-e", f"trace={calls}", "-e",
              f"inject={calls}:delay_enter={HANGS_FOR * 1_000_000}"])
-        wait_until(lambda: self.tracer_of(pid) != 0, "strace is attached")
+        wait_until(lambda: self.is_attached(pid), "strace is attached")
 
     @staticmethod
-    def tracer_of(pid):
-        with open(f"/proc/{pid}/status") as status:
-            return next(int(line.split()[1]) for line in status if line.startswith("TracerPid"))
+    def is_attached(pid):
+        """To every thread: it takes them one after another."""
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/status") as status:
+                if any(line.split() == ["TracerPid:", "0"] for line in status):
+                    return False
+        return True
 
     def __enter__(self):
         return self

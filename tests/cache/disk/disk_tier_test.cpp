@@ -317,5 +317,17 @@ TEST(DiskTier, ATierFullOfLargeFilesMakesRoomForTheRecordsOfSmallOnes) {
   EXPECT_EQ(tier.counts().read_errors, 0u);
 }
 
+TEST(DiskTier, WhatACutOffSlabNoLongerHasIsCountedAsTorn) {
+  const TemporaryFolder folder;
+  {
+    DiskTier tier(disk_options(folder.path(), kBudget));
+    for (std::uint64_t id = 1; id <= 10; ++id) store(tier, file_ref(id, 100'000));
+  }
+  std::filesystem::resize_file(folder / "slab-000000", 450'000);
+  const DiskTier tier(disk_options(folder.path(), kBudget));
+  EXPECT_EQ(tier.counts().torn, 6u);
+  EXPECT_EQ(tier.counts().bad_records, 0u);
+}
+
 }  // namespace
 }  // namespace winnow

@@ -80,7 +80,7 @@ TEST_F(S3OptionsTest, WhatIsNotGivenComesFromTheEnvironmentAndTheProfile) {
   EXPECT_EQ(options.endpoint, "http://store:1");
   setenv("AWS_REGION", "eu-west-2", 1);
   setenv("AWS_PROFILE", "p", 1);
-  S3Options other{.endpoint = "other:9/"};
+  S3Options other{.endpoint = "https://other:9/"};
   resolve(other);
   EXPECT_EQ(other.region, "eu-west-2");
   EXPECT_EQ(other.endpoint, "https://other:9");
@@ -99,6 +99,7 @@ TEST_F(S3OptionsTest, RefusesWhatCannotBe) {
   EXPECT_NE(refused({.endpoint = "http://user:secret@host"}).find("must not hold"), std::string::npos);
   EXPECT_EQ(refused({.endpoint = "http://user:secret@host"}).find("secret"), std::string::npos);
   EXPECT_NE(refused({.endpoint = "ftp://host"}).find("is not an address"), std::string::npos);
+  EXPECT_NE(refused({.endpoint = "host:9000"}).find("write http(s)://HOST"), std::string::npos) << "which of both?";
   EXPECT_NE(refused({.endpoint = "http://host/path"}).find("is not an address"), std::string::npos);
   EXPECT_NE(refused({.profile = "nobody"}).find("the profile 'nobody' is neither in"), std::string::npos);
   EXPECT_NE(refused({.ca_file = "/nowhere"}).find("--ca-file /nowhere"), std::string::npos);
