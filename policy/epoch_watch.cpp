@@ -1,6 +1,7 @@
 #include "policy/epoch_watch.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 namespace winnow {
@@ -18,38 +19,60 @@ EpochWatch::Seen EpochWatch::on_read(SampleId id, std::optional<Step> step) {
     by_name_ = (by_name_ << 1).set(0, step->behind_by_name);
     by_listing_ = (by_listing_ << 1).set(0, step->behind_by_listing);
   }
-  again_ = (again_ << 1).set(0, again);
-  if (again) ++repeats_;
   if (is_fresh) ++reads_;
+  if (is_fresh && epoch_ > 1 && before <= begin_before_) ++surprises_;
+  if (again) {
+    ++repeats_;
+    clean_from_ = std::max(clean_from_, before);
+  }
   judge_cleanness();
-  if (is_fresh && !may_be_part() && before <= begin_before_) ++surprises_;
-  // Parts that differ from epoch to epoch, as of a data set shared by several nodes, tell nothing of the next one.
-  if (reads_ >= kSteps && surprises_ * 8 > reads_) parts_differ_ = true;
-
-  if (const std::size_t back = begun_anew(); back > 0) return end_epoch(back);
-  const std::uint64_t whole = epoch_ == 1 ? samples_ : expected_;
-  if (is_fresh && reads_ == whole && reads_ > 1) return end_epoch(0);
+  judge_parts();
+  weigh(again);
+  if (const Evidence* evidence = begun_anew()) return end_epoch(evidence->from, evidence->fresh);
+  if (is_fresh && has_read_all()) return end_epoch(clock_, 0);
   return shows_job() ? Seen::kJob : Seen::kNothing;
 }
 
 // Whoever draws with replacement has read several samples twice by now; whoever does not has begun anew once it does.
+// If part of another epoch came before, a later stretch is clean.
 void EpochWatch::judge_cleanness() {
-  if (is_judged_ || reads_ * reads_ < 24 * samples_) return;
-  is_judged_ = true;
-  is_clean_ = repeats_ <= kStrays;
+  const auto is_long = [&](std::uint64_t reads) { return reads * reads >= 24 * samples_; };
+  if ((repeats_ <= kStrays && is_long(reads_)) || is_long(clock_ - clean_from_)) is_clean_ = true;
 }
 
-// How many of the last reads belong to a new epoch: all since the first repeated one. 0: it has not begun.
-std::size_t EpochWatch::begun_anew() const {
-  const std::size_t few = std::max<std::size_t>(kFewAgain, kWindow * reads_ / std::max<std::uint64_t>(1, samples_) / 2);
-  std::size_t back = 0;
-  if ((again_ << (kWindow - kLast)).count() >= kMostlyAgain) {
-    back = kLast;
-  } else if (is_clean_ && again_.count() >= few) {
-    back = kWindow;
-  }
-  while (back > 0 && !again_.test(back - 1)) --back;
-  return back;
+// Parts that differ from epoch to epoch, as of a data set shared by several nodes, tell nothing of the next one. It
+// looks the same after an epoch that was seen only in part, until the next but one reads nothing new.
+void EpochWatch::judge_parts() {
+  if (epoch_ > 1 && (reads_ >= kSteps || surprises_ > kStrays)) parts_differ_ = surprises_ * 8 > reads_;
+}
+
+// A part dealt anew has of each epoch before the share that the part is of all.
+void EpochWatch::weigh(bool again) {
+  const double share = static_cast<double>(reads_) / static_cast<double>(std::max<std::uint64_t>(1, samples_));
+  const double by_chance = std::min(share, kMostly);
+  by_chance_.weigh(again, by_chance, by_chance / kFewer, clock_);
+  mostly_.weigh(again, kMostly, kOften, clock_);
+}
+
+void EpochWatch::Evidence::weigh(bool again, double share_anew, double share_else, std::uint64_t now) {
+  sum += again ? std::log(share_anew / share_else) : std::log((1 - share_anew) / (1 - share_else));
+  if (!again) ++fresh;
+  if (sum <= 0) *this = {.from = now};
+}
+
+// What shows it; nothing if it has not. Whoever draws with replacement reads samples again by chance all the time.
+const EpochWatch::Evidence* EpochWatch::begun_anew() const {
+  const double enough = epoch_ > 1 && reads_ >= expected_ ? kLikely : kSure;
+  if (is_clean_ && by_chance_.sum >= enough) return &by_chance_;
+  return mostly_.sum >= enough ? &mostly_ : nullptr;
+}
+
+// Everything there is, or everything that was expected and little else. The number alone tells nothing: the epoch
+// before may have been seen only in part.
+bool EpochWatch::has_read_all() const {
+  if (reads_ <= 1) return false;
+  if (epoch_ == 1) return reads_ == samples_;
+  return reads_ - surprises_ == expected_ && surprises_ * 8 <= reads_;
 }
 
 // How many samples were last read after that.
@@ -74,17 +97,19 @@ bool EpochWatch::shows_job() {
   return is_job_;
 }
 
-// The last `back` reads belong to the next one.
-EpochWatch::Seen EpochWatch::end_epoch(std::size_t back) {
-  const std::size_t repeated = back == 0 ? 0 : (again_ << (kWindow - back)).count();
+// The reads after `begin` belong to the next one; so many of them are of samples that this one had not read.
+EpochWatch::Seen EpochWatch::end_epoch(std::uint64_t begin, std::uint64_t fresh) {
   begin_before_ = begin_;
-  begin_ = clock_ - back;
-  expected_ = reads_ - (back - repeated);
-  reads_ = different_since(begin_);
-  surprises_ = repeats_ = 0;
-  is_judged_ = is_clean_ = false;
-  again_.reset();
+  begin_ = begin;
+  clean_from_ = std::max(clean_from_, begin);
+  expected_ = reads_ - fresh;
+  reads_ = std::max(clock_ - begin, different_since(begin));
+  surprises_ = fresh;
+  repeats_ = 0;
+  is_clean_ = false;
+  by_chance_ = mostly_ = {.from = clock_};
   ++epoch_;
+  judge_parts();
   if (is_job_) return Seen::kEpochEnd;
   return shows_job() ? Seen::kJob : Seen::kNothing;
 }
