@@ -67,7 +67,8 @@ WarmProgress Warm::run(const WarmOptions& options) {
   if (running_.exchange(true)) throw StartupError("the mount is being warmed already; wait until that has ended");
   cancelled_ = full_ = false;
   for (auto* count : {&done_files_, &done_bytes_, &found_bytes_, &fetched_files_, &failed_files_, &held_files_,
-                      &held_bytes_, &wrong_files_, &changed_files_, &bytes_})
+                      &held_bytes_, &not_held_files_, &compared_files_, &unreadable_files_, &changed_files_,
+                      &wrong_files_, &unreadable_slots_, &bytes_})
     *count = 0;
   const std::vector<FileRef> files = choose(options, *parts_.snapshots.tree());
   files_ = files.size();
@@ -225,8 +226,12 @@ WarmProgress Warm::progress() const {
           .failed_files = failed_files_,
           .held_files = held_files_,
           .held_bytes = held_bytes_,
-          .wrong_files = wrong_files_,
+          .not_held_files = not_held_files_,
+          .compared_files = compared_files_,
+          .unreadable_files = unreadable_files_,
           .changed_files = changed_files_,
+          .wrong_files = wrong_files_,
+          .unreadable_slots = unreadable_slots_,
           .full = full_,
           .disk_trouble = parts_.tiers.disk() != nullptr ? parts_.tiers.disk()->counts().why_not_writing : ""};
 }

@@ -65,14 +65,18 @@ nlohmann::json warm(const std::string& mountpoint, const std::string& socket, co
   return answer.get();
 }
 
-void print(const nlohmann::json& result, bool check) {
+// Each file is told of once, but for those that held other bytes, which are among the compared ones.
+void print_check(const nlohmann::json& result) {
   const auto number = [&](const char* key) { return std::to_string(result.value(key, std::uint64_t{0})); };
-  if (check) {
-    std::cout << "checked " << number("done_files") << " of " << number("files") << " files, " << number("wrong_files")
-              << " held other bytes than the source, " << number("changed_files") << " changed there, "
-              << number("failed_files") << " could not be read there" << std::endl;
-    return;
-  }
+  std::cout << "compared " << number("compared_files") << " of " << number("files") << " files with the source, "
+            << number("not_held_files") << " not held, " << number("unreadable_files")
+            << " not readable in the cache (" << number("unreadable_slots") << " slots torn or unreadable)\n"
+            << number("wrong_files") << " held other bytes than the source, " << number("changed_files")
+            << " changed or vanished there, " << number("failed_files") << " could not be read there" << std::endl;
+}
+
+void print(const nlohmann::json& result) {
+  const auto number = [&](const char* key) { return std::to_string(result.value(key, std::uint64_t{0})); };
   std::cout << "warmed " << number("held_files") << " of " << number("files") << " files ("
             << format_size(result.value("held_bytes", std::uint64_t{0})) << "), " << number("fetched_files") << " fetched, "
             << number("failed_files") << " failed";
@@ -129,7 +133,7 @@ void add_warm_command(CLI::App& app) {
     if (*as_json) {
       std::cout << result.dump(2) << std::endl;
     } else {
-      print(result, *check);
+      *check ? print_check(result) : print(result);
     }
     complain(result, *check);
   });

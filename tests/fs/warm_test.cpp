@@ -8,6 +8,7 @@
 #include "cache/directory_source.h"
 #include "fs/state_dir.h"
 #include "policy/registry.h"
+#include "tests/cache/disk/disk_fixture.h"
 #include "tests/cache/temporary_folder.h"
 #include "tests/fs/fake_kernel_cache.h"
 #include "tests/fs/mount_fixture.h"
@@ -62,7 +63,8 @@ struct WarmTest : testing::Test {
     options.disk_dir = disk_folder.path();
     options.memory_bytes = 64 << 20;
     options.page_cache = !with_disk;
-    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true);
+    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true,
+                                    std::make_unique<FaultyIo>(faults));
     pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, options.memory_bytes,
                                        make_eviction(options.policy, ""), page_counts);
     PageTier* const kept = with_disk ? nullptr : pages.get();
@@ -89,6 +91,7 @@ struct WarmTest : testing::Test {
   ScanProgress progress;
   FakeKernelCache kernel;
   PageCounts page_counts;
+  const std::shared_ptr<FaultyIo::Faults> faults = std::make_shared<FaultyIo::Faults>();
   std::unique_ptr<Snapshots> snapshots;
   std::unique_ptr<WorkerPool> notifications;
   std::unique_ptr<Tiers> tiers;
@@ -178,6 +181,49 @@ TEST_F(WarmTest, TheCheckFindsAndDropsWhatDiffersFromTheSource) {
   EXPECT_EQ(warm->run({.check = true}).wrong_files, 1u);
   EXPECT_EQ(tiers->shares().nowhere_files, 1u);
   EXPECT_EQ(warm->run({.check = true}).wrong_files, 0u);
+}
+
+TEST_F(WarmTest, TheCheckOfAnEmptyCacheSaysThatNothingWasCompared) {
+  start();
+  const WarmProgress checked = warm->run({.check = true});
+  EXPECT_EQ(checked.done_files, 50u);
+  EXPECT_EQ(checked.not_held_files, 50u);
+  EXPECT_EQ(checked.compared_files + checked.held_files + checked.held_bytes, 0u);
+  EXPECT_EQ(source.reads, 0);
+}
+
+TEST_F(WarmTest, TheCheckCountsWhatIsHeldAndCompared) {
+  folder.file("large", pattern(9 << 20));
+  folder.file("nothing", "");
+  start();
+  const auto node = at_path(*snapshots->tree(), "large").value();
+  const FileRef large{sample_of(node.id), "large", node.stat.version};
+  warm->run({.fraction = 0.5});
+  tiers->disk()->write(large, 0, directory.read("large", large.version, 0, 3 << 20).value());
+  const WarmProgress checked = warm->run({.check = true});
+  EXPECT_EQ(checked.held_files, 28u) << "half of them, the empty one, and a part of the large one";
+  EXPECT_EQ(checked.held_bytes, 26u * 5000 + (3 << 20));
+  EXPECT_EQ(checked.compared_files, checked.held_files);
+  EXPECT_EQ(checked.not_held_files, 24u);
+  EXPECT_EQ(checked.wrong_files + checked.unreadable_files + checked.unreadable_slots, 0u);
+}
+
+TEST_F(WarmTest, TheCheckTellsOfTornSlotsAndOfThoseThatCannotBeRead) {
+  start();
+  warm->run({});
+  faults->read_error = EIO;
+  const WarmProgress unreadable = warm->run({.check = true});
+  EXPECT_EQ(unreadable.held_files, 50u);
+  EXPECT_EQ(unreadable.unreadable_files, 50u);
+  EXPECT_EQ(unreadable.unreadable_slots, 50u);
+  EXPECT_EQ(unreadable.compared_files, 0u);
+  faults->read_error = 0;
+  faults->flip_reads = true;
+  const WarmProgress torn = warm->run({.check = true});
+  EXPECT_EQ(torn.unreadable_files, 50u);
+  EXPECT_EQ(torn.compared_files + torn.wrong_files, 0u) << "they were not compared";
+  EXPECT_EQ(tiers->disk()->counts().torn, 50u);
+  EXPECT_EQ(warm->run({.check = true}).not_held_files, 50u);
 }
 
 TEST_F(WarmTest, TheCheckDropsWrongPagesToo) {

@@ -55,8 +55,28 @@ def test_warm_check_compares_what_is_held_with_the_source(origin, bucket, mount_
     mounted = mount_s3(origin, *DISK)
     mounted.winnow("warm", mounted.path)
     done, said = warm(mounted, "--check")
-    assert done["done_files"] == FILES and done["wrong_files"] == 0 and not said
+    assert done["done_files"] == done["held_files"] == done["compared_files"] == FILES and not said
+    assert done["wrong_files"] == done["not_held_files"] == done["unreadable_files"] == 0
     assert origin.gets() == 2 * FILES, "each was read again to compare"
+
+
+def test_warm_check_claims_nothing_of_what_is_not_held_or_torn(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    said = mounted.winnow("warm", mounted.path, "--check").stdout.decode()
+    assert f"compared 0 of {FILES} files with the source, {FILES} not held" in said and origin.gets() == 0, said
+    mounted.winnow("warm", mounted.path)
+    mounted.unmount()
+    for slab in mounted.state.rglob("slab*"):
+        with open(slab, "r+b") as file:
+            for at in range(0, slab.stat().st_size, 1 << 20):
+                file.seek(at + 5000)
+                file.write(b"xx")
+    mounted.start()
+    done, said = warm(mounted, "--check")
+    assert done["unreadable_files"] == done["unreadable_slots"] == mounted.status()["disk"]["torn"] > 5 and not said, done
+    assert done["compared_files"] + done["unreadable_files"] == done["held_files"] == FILES and done["wrong_files"] == 0
+    said = mounted.winnow("warm", mounted.path, "--check").stdout.decode()
+    assert f"{done['unreadable_files']} not held, 0 not readable" in said, said
 
 
 def test_warm_check_gives_no_all_clear_without_the_source(origin, bucket, mount_s3):
