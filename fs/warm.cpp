@@ -233,6 +233,8 @@ WarmProgress Warm::progress() const {
           .wrong_files = wrong_files_,
           .unreadable_slots = unreadable_slots_,
           .full = full_,
+          .cancelled = cancelled_,
+          .on_disk = parts_.tiers.disk() != nullptr,
           .disk_trouble = parts_.tiers.disk() != nullptr ? parts_.tiers.disk()->counts().why_not_writing : ""};
 }
 

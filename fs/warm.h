@@ -52,6 +52,8 @@ struct WarmProgress {
   std::uint64_t wrong_files = 0;       // held other bytes than the source: dropped
   std::uint64_t unreadable_slots = 0;
   bool full = false;                // the tiers had no room for more
+  bool cancelled = false;           // broken off, by whoever asked for it or because the mount ended
+  bool on_disk = false;             // what was fetched outlives the mount
   std::string disk_trouble;         // why the disk tier is not written to; empty if it is
 };
 

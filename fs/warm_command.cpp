@@ -45,6 +45,15 @@ std::string bar(const nlohmann::ordered_json& warm, double seconds) {
          duration_text((bytes - done) * seconds / fetched) + " left";
 }
 
+// Nothing if the mount does not tell: it may be ending, and the answer says so.
+std::string progress_of(const std::string& mountpoint, double seconds) {
+  try {
+    return bar(read_status(mountpoint)["warm"], seconds);
+  } catch (const StartupError&) {
+    return {};
+  }
+}
+
 // Waits for the daemon's answer; on a terminal, shows how far it is. An interrupt ends the warming, not only the wait.
 nlohmann::json warm(const std::string& mountpoint, const std::string& socket, const nlohmann::json& request) {
   struct sigaction action {};
@@ -59,7 +68,7 @@ nlohmann::json warm(const std::string& mountpoint, const std::string& socket, co
     if (interrupted != 0 && !told) call_daemon(socket, {{"command", "warm-cancel"}});
     told = interrupted != 0;
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    if (terminal) std::cerr << '\r' << bar(read_status(mountpoint)["warm"], seconds) << "\033[K" << std::flush;
+    if (terminal) std::cerr << '\r' << progress_of(mountpoint, seconds) << "\033[K" << std::flush;
   }
   if (terminal) std::cerr << "\r\033[K" << std::flush;
   return answer.get();
@@ -84,10 +93,22 @@ void print(const nlohmann::json& result) {
   std::cout << std::endl;
 }
 
+// Not by whoever runs the command.
+std::string how_it_was_broken_off(const nlohmann::json& result, const std::string& mountpoint, bool check) {
+  const bool is_gone = !mount_at(mountpoint);
+  const std::string done = std::to_string(result.value(check ? "done_files" : "held_files", std::uint64_t{0}));
+  const std::string of = " of " + std::to_string(result.value("files", std::uint64_t{0})) + " files were ";
+  const bool goes_on = !check && (result.value("on_disk", false) || !is_gone);
+  return std::string(is_gone ? "the mount ended" : "the warming was broken off") + " when " + done + of +
+         (check ? "looked at" : "warmed") + "; run it again" + (is_gone ? " after the next mount" : "") +
+         (goes_on ? ", it goes on where it stopped" : "");
+}
+
 // One sentence, if not all is well.
-void complain(const nlohmann::json& result, bool check) {
+void complain(const nlohmann::json& result, const std::string& mountpoint, bool check) {
   const auto number = [&](const char* key) { return result.value(key, std::uint64_t{0}); };
   if (interrupted != 0) throw StartupError("interrupted; run it again to go on from there");
+  if (result.value("cancelled", false)) throw StartupError(how_it_was_broken_off(result, mountpoint, check));
   const std::string trouble = result.value("disk_trouble", "");
   if (!check && !trouble.empty()) throw StartupError(trouble + "; what was fetched since is not kept");
   if (number("failed_files") > 0) {
@@ -135,7 +156,7 @@ void add_warm_command(CLI::App& app) {
     } else {
       *check ? print_check(result) : print(result);
     }
-    complain(result, *check);
+    complain(result, at, *check);
   });
 }
 

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "cache/directory_source.h"
@@ -33,6 +34,7 @@ class LyingSource final : public Source {
       largest = std::max(largest, size);
       ++reads;
     }
+    if (before_read) before_read();
     const auto bytes = truth_.read(path, version, offset, size);
     if (!bytes || path != lies_about) return bytes;
     const std::shared_ptr<std::byte[]> other(new std::byte[size]());
@@ -40,6 +42,7 @@ class LyingSource final : public Source {
   }
   std::string lies_about;
   std::string fails;
+  std::function<void()> before_read;  // one at a time
   std::atomic<int> fail_times{-1};  // for ever
   std::mutex mutex;                 // guards the two below
   std::size_t largest = 0;
@@ -277,6 +280,23 @@ TEST_F(WarmTest, AFailingSourceIsCountedAndTheRestGoesOn) {
   EXPECT_EQ(made.failed_files, 1u);
   EXPECT_EQ(made.done_files, 50u);
   EXPECT_EQ(made.held_files, 49u);
+}
+
+TEST_F(WarmTest, WhatIsCancelledSaysSoAndHowFarItCame) {
+  start();
+  source.before_read = [this] {
+    if (source.reads == 10) warm->cancel();
+  };
+  const WarmProgress made = warm->run({.at_once = 1});
+  EXPECT_TRUE(made.cancelled);
+  EXPECT_TRUE(made.on_disk);
+  EXPECT_FALSE(made.full);
+  EXPECT_GE(made.held_files, 10u);
+  EXPECT_LT(made.held_files, 50u);
+  source.before_read = nullptr;
+  const WarmProgress rest = warm->run({});
+  EXPECT_FALSE(rest.cancelled);
+  EXPECT_EQ(rest.fetched_files, 50 - made.held_files);
 }
 
 TEST_F(WarmTest, AMountThatKeepsNothingSaysSo) {

@@ -193,3 +193,24 @@ def test_an_interrupted_warm_says_so_and_leaves_what_it_fetched(origin, bucket, 
     assert origin.gets() < FILES
     mounted.winnow("warm", mounted.path)
     assert origin.gets() == FILES, "what was interrupted goes on where it was"
+
+
+def test_an_unmount_ends_a_warm_which_says_so_and_goes_on_after_the_next_mount(origin, bucket, mount_s3):
+    origin.faults(latency_ms=100)
+    mounted = mount_s3(origin, *DISK, "--prefetch", "4")
+    terminal, side = pty.openpty()  # its bar asks a mount that is going
+    process = subprocess.Popen([WINNOW, "warm", mounted.path], env=mounted.environment, stdout=subprocess.PIPE, stderr=side)
+    wait_until(lambda: mounted.status()["warm"]["done_files"] > 10, "it is under way")
+    mounted.unmount()
+    told = process.communicate(timeout=20 * SLOWDOWN)[0].decode()
+    said = os.read(terminal, 65536).decode()
+    os.close(terminal)
+    os.close(side)
+    held = re.search(rf"warmed (\d+) of {FILES} files", told)
+    assert process.returncode == 1 and held and 10 < int(held[1]) < FILES, told
+    assert f"the mount ended when {held[1]} of {FILES} files were warmed; run it again after the next mount" in said, said
+    assert "not kept" not in said, said
+    origin.faults(latency_ms=0)
+    mounted.start()
+    mounted.winnow("warm", mounted.path)
+    assert origin.gets() == FILES, "it went on where it stopped"
