@@ -133,7 +133,9 @@ nlohmann::json Daemon::warm(const nlohmann::json& request) {
   options.source_timeout = options_.source_timeout;
   if (options.order == WarmOrder::kList)
     options.list = read_order(request.value("list", ""), *snapshots_->tree(), options_.mountpoint);
-  return result_of(warm_->run(options));
+  const WarmProgress made = warm_->run(options);
+  count_shares();  // who looks at the status next must find what was warmed
+  return result_of(made);
 }
 
 }  // namespace winnow

@@ -25,13 +25,14 @@ def warm(mounted, *words):
 def test_warm_fills_and_goes_on_where_it_was(origin, bucket, mount_s3):
     mounted = mount_s3(origin, *DISK)
     half = json.loads(mounted.winnow("warm", mounted.path, "--fraction", "50%", "--json").stdout)
+    assert mounted.status()["where"]["nowhere"]["files"] == FILES // 2, "counted before the command returned"
     assert half["done_files"] == half["fetched_files"] == FILES // 2 == origin.gets()
     rest = json.loads(mounted.winnow("warm", mounted.path, "--json").stdout)
+    where = mounted.status()["where"]
+    assert where["disk"]["files"] == FILES and where["nowhere"]["files"] == 0, where
     assert rest["done_files"] == FILES and rest["fetched_files"] == FILES // 2 and origin.gets() == FILES
     assert_bytes(mounted, bucket)
     assert origin.gets() == FILES
-    wait_until(lambda: mounted.status()["where"]["disk"]["files"] == FILES, "it is counted")
-    assert mounted.status()["where"]["nowhere"]["files"] == 0
     text = mounted.winnow("status", mounted.path).stdout.decode()
     assert "on disk" in text and "100.0 %" in text
 
