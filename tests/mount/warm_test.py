@@ -215,3 +215,9 @@ def test_an_unmount_ends_a_warm_which_says_so_and_goes_on_after_the_next_mount(o
     mounted.start()
     mounted.winnow("warm", mounted.path)
     assert origin.gets() == FILES, "it went on where it stopped"
+
+
+def test_warm_without_a_disk_and_with_little_memory_brings_half_of_that(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, "--memory", "4M")
+    done, said = warm(mounted)
+    assert done["full"] and 1_500_000 <= done["held_bytes"] <= 2 << 20 and not said, (done, said)
