@@ -27,6 +27,7 @@ nlohmann::json result_of(const WarmProgress& warm) {
   result["compared_files"] = warm.compared_files;
   result["unreadable_files"] = warm.unreadable_files;
   result["unreadable_slots"] = warm.unreadable_slots;
+  result["source_fails"] = warm.source_fails;
   result["cancelled"] = warm.cancelled;
   result["on_disk"] = warm.on_disk;
   return result;

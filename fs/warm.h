@@ -21,6 +21,8 @@
 
 namespace winnow {
 
+constexpr unsigned kMostFailedInARow = 32;  // files that the source does not give, before it is given up
+
 enum class WarmOrder { kPath, kImportance, kList };
 WarmOrder parse_warm_order(const std::string& text);  // throws StartupError
 
@@ -52,6 +54,7 @@ struct WarmProgress {
   std::uint64_t wrong_files = 0;       // held other bytes than the source: dropped
   std::uint64_t unreadable_slots = 0;
   bool full = false;                // the tiers had no room for more
+  bool source_fails = false;        // given up: too many files in a row could not be read there
   bool cancelled = false;           // broken off, by whoever asked for it or because the mount ended
   bool on_disk = false;             // what was fetched outlives the mount
   std::string disk_trouble;         // why the disk tier is not written to; empty if it is
@@ -96,6 +99,8 @@ class Warm {
   bool wait_for_queue(std::uint64_t bytes, const Flying& flying) const;
   bool has_room(std::uint64_t bytes) const;
   void part_ended(Underway& file);
+  void note_source(const FileRef& file, bool answered);
+  bool source_fails();
   void settle() const;
   void count_held(const std::vector<FileRef>& files);
 
@@ -115,6 +120,10 @@ class Warm {
   std::atomic<bool> running_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> full_{false};
+  std::atomic<bool> source_fails_{false};
+  std::mutex source_mutex_;  // guards the two below
+  unsigned failed_in_a_row_ = 0;
+  FileRef failed_last_;
   std::atomic<std::uint64_t> files_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> done_files_{0};

@@ -111,6 +111,12 @@ void complain(const nlohmann::json& result, const std::string& mountpoint, bool 
   if (result.value("cancelled", false)) throw StartupError(how_it_was_broken_off(result, mountpoint, check));
   const std::string trouble = result.value("disk_trouble", "");
   if (!check && !trouble.empty()) throw StartupError(trouble + "; what was fetched since is not kept");
+  if (result.value("source_fails", false)) {
+    throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
+                       std::to_string(number("files")) + " files warmed, as the source fails: " +
+                       std::to_string(kMostFailedInARow) + " in a row could not be read; look at winnow status " +
+                       "and at winnow.log in the state directory, and run it again when the source answers, it goes on where it stopped");
+  }
   if (number("failed_files") > 0) {
     throw StartupError(std::to_string(number("failed_files")) +
                        " files could not be read from the source; run it again when it answers");

@@ -25,6 +25,7 @@ class LyingSource final : public Source {
   Result<Listing> list(ScanProgress& progress) override { return truth_.list(progress); }
   Result<FileStat> stat(const std::string& path) override { return truth_.stat(path); }
   Result<Bytes> read(const std::string& path, const Version& version, std::uint64_t offset, std::size_t size) override {
+    if (fails_all) return errno_error(EACCES);
     if (path == fails && fail_times != 0) {
       --fail_times;
       return errno_error(EIO);
@@ -42,6 +43,7 @@ class LyingSource final : public Source {
   }
   std::string lies_about;
   std::string fails;
+  std::atomic<bool> fails_all{false};
   std::function<void()> before_read;  // one at a time
   std::atomic<int> fail_times{-1};  // for ever
   std::mutex mutex;                 // guards the two below
@@ -297,6 +299,34 @@ TEST_F(WarmTest, WhatIsCancelledSaysSoAndHowFarItCame) {
   const WarmProgress rest = warm->run({});
   EXPECT_FALSE(rest.cancelled);
   EXPECT_EQ(rest.fetched_files, 50 - made.held_files);
+}
+
+TEST_F(WarmTest, ASourceThatFailsForManyFilesInARowIsGivenUpAndTheNextRunGoesOn) {
+  for (int i = 0; i < 100; ++i) folder.file("e/f" + std::to_string(100 + i), "some bytes");
+  start();
+  source.before_read = [this] { source.fails_all = source.reads == 20; };
+  const WarmProgress made = warm->run({.at_once = 1});
+  EXPECT_TRUE(made.source_fails);
+  EXPECT_FALSE(made.full || made.cancelled);
+  EXPECT_EQ(made.held_files, 20u);
+  EXPECT_GE(made.failed_files, 32u);
+  EXPECT_LE(made.done_files, 53u);
+  source.fails_all = false;
+  source.before_read = nullptr;
+  const WarmProgress rest = warm->run({});
+  EXPECT_FALSE(rest.source_fails);
+  EXPECT_EQ(rest.fetched_files, 130u);
+  EXPECT_EQ(rest.held_files, 150u);
+}
+
+TEST_F(WarmTest, ManyFilesThatChangedAreNoFailingSource) {
+  folder.file("e/last", "some bytes");
+  start();
+  for (int i = 0; i < 50; ++i) folder.overwrite("d/f" + std::to_string(100 + i), "changed");
+  const WarmProgress made = warm->run({});
+  EXPECT_FALSE(made.source_fails);
+  EXPECT_EQ(made.failed_files, 50u);
+  EXPECT_EQ(made.held_files, 1u) << "what comes behind them";
 }
 
 TEST_F(WarmTest, AMountThatKeepsNothingSaysSo) {

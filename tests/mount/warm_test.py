@@ -221,3 +221,17 @@ def test_warm_without_a_disk_and_with_little_memory_brings_half_of_that(origin, 
     mounted = mount_s3(origin, "--memory", "4M")
     done, said = warm(mounted)
     assert done["full"] and 1_500_000 <= done["held_bytes"] <= 2 << 20 and not said, (done, said)
+
+
+def test_warm_gives_up_when_the_source_fails_and_goes_on_later(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--source-timeout", "200ms")
+    mounted.winnow("warm", mounted.path, "--fraction", "10%")
+    origin.faults(fail={"every": 1, "status": 503, "on": "get"})
+    done = mounted.winnow("warm", mounted.path, check=False)
+    said = done.stderr.decode()
+    assert done.returncode == 1 and f"given up with {FILES // 10} of {FILES} files warmed, as the source fails" in said, done
+    failed = mounted.status()["warm"]["failed_files"]
+    assert 32 <= failed < 64, failed
+    origin.clear()
+    mounted.winnow("warm", mounted.path)
+    assert mounted.status()["where"]["disk"]["files"] == FILES
