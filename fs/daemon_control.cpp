@@ -28,6 +28,7 @@ nlohmann::json result_of(const WarmProgress& warm) {
   result["unreadable_files"] = warm.unreadable_files;
   result["unreadable_slots"] = warm.unreadable_slots;
   result["source_fails"] = warm.source_fails;
+  result["not_writing"] = warm.not_writing;
   result["cancelled"] = warm.cancelled;
   result["on_disk"] = warm.on_disk;
   return result;

@@ -65,7 +65,8 @@ WarmProgress Warm::run(const WarmOptions& options) {
   if (parts_.tiers.disk() == nullptr && parts_.tiers.pages() == nullptr)
     throw StartupError("this mount keeps nothing to warm; mount with --disk SIZE, or without --page-cache off");
   if (running_.exchange(true)) throw StartupError("the mount is being warmed already; wait until that has ended");
-  cancelled_ = full_ = source_fails_ = false;
+  cancelled_ = full_ = not_writing_ = source_fails_ = false;
+  tried_writing_ = false;
   failed_in_a_row_ = 0;
   for (auto* count : {&done_files_, &done_bytes_, &found_bytes_, &fetched_files_, &failed_files_, &held_files_,
                       &held_bytes_, &not_held_files_, &compared_files_, &unreadable_files_, &changed_files_,
@@ -125,7 +126,7 @@ void Warm::fill(const std::vector<FileRef>& files, unsigned at_once) {
   Flying flying(std::max(1u, at_once));
   for (const FileRef& file : files) {
     source_fails_ = source_fails();
-    if (cancelled_ || full_ || source_fails_) break;
+    if (cancelled_ || full_ || not_writing_ || source_fails_) break;
     if (is_there(file)) {
       found_bytes_ += file.version.size;
       done(file);
@@ -161,8 +162,7 @@ bool Warm::bring_part(const std::shared_ptr<Underway>& file, Range part, Flying&
   if (!has_room(flying.bytes() + part.size)) {
     flying.wait_for_all();  // what is on the way is counted twice for a moment: look when nothing is
     settle();
-    full_ = !cancelled_ && !has_room(part.size);
-    if (full_ || cancelled_) return false;
+    if (cancelled_ || !find_room(part.size)) return false;
   }
   flying.begin(part.size);
   ++file->parts;
@@ -222,6 +222,20 @@ bool Warm::has_room(std::uint64_t bytes) const {
          parts_.tiers.has_free_room(counts, parts_.tiers.room_for(bytes));
 }
 
+bool Warm::is_writing() const { return parts_.tiers.disk() == nullptr || parts_.tiers.disk()->counts().writing; }
+
+// If there is none, it is known why. A disk that stopped writing begins again only with something to write, so after an
+// outage one part is brought to see whether it is over.
+bool Warm::find_room(std::uint64_t bytes) {
+  if (!is_writing() && !tried_writing_) {
+    tried_writing_ = true;
+    return true;
+  }
+  not_writing_ = !is_writing();
+  full_ = !not_writing_ && !has_room(bytes);
+  return !not_writing_ && !full_;
+}
+
 // Until all that was fetched is kept, or has been given up.
 void Warm::settle() const {
   DiskTier* disk = parts_.tiers.disk();
@@ -259,6 +273,7 @@ WarmProgress Warm::progress() const {
           .source_fails = source_fails_,
           .cancelled = cancelled_,
           .on_disk = parts_.tiers.disk() != nullptr,
+          .not_writing = not_writing_,
           .disk_trouble = parts_.tiers.disk() != nullptr ? parts_.tiers.disk()->counts().why_not_writing : ""};
 }
 

@@ -57,6 +57,7 @@ struct WarmProgress {
   bool source_fails = false;        // given up: too many files in a row could not be read there
   bool cancelled = false;           // broken off, by whoever asked for it or because the mount ended
   bool on_disk = false;             // what was fetched outlives the mount
+  bool not_writing = false;         // given up: the disk tier is not written to
   std::string disk_trouble;         // why the disk tier is not written to; empty if it is
 };
 
@@ -98,6 +99,8 @@ class Warm {
   bool bring_part(const std::shared_ptr<Underway>& file, Range part, Flying& flying);
   bool wait_for_queue(std::uint64_t bytes, const Flying& flying) const;
   bool has_room(std::uint64_t bytes) const;
+  bool is_writing() const;
+  bool find_room(std::uint64_t bytes);
   void part_ended(Underway& file);
   void note_source(const FileRef& file, bool answered);
   bool source_fails();
@@ -120,6 +123,8 @@ class Warm {
   std::atomic<bool> running_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> full_{false};
+  std::atomic<bool> not_writing_{false};
+  bool tried_writing_ = false;  // in this run, after an outage
   std::atomic<bool> source_fails_{false};
   std::mutex source_mutex_;  // guards the two below
   unsigned failed_in_a_row_ = 0;

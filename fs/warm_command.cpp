@@ -110,7 +110,12 @@ void complain(const nlohmann::json& result, const std::string& mountpoint, bool 
   if (interrupted != 0) throw StartupError("interrupted; run it again to go on from there");
   if (result.value("cancelled", false)) throw StartupError(how_it_was_broken_off(result, mountpoint, check));
   const std::string trouble = result.value("disk_trouble", "");
-  if (!check && !trouble.empty()) throw StartupError(trouble + "; what was fetched since is not kept");
+  if (result.value("not_writing", false)) {
+    throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
+                       std::to_string(number("files")) + " files warmed, as the disk is not written to" +
+                       (trouble.empty() ? "" : ": " + trouble) +
+                       "; mend that and run it again a minute later, it goes on where it stopped");
+  }
   if (result.value("source_fails", false)) {
     throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
                        std::to_string(number("files")) + " files warmed, as the source fails: " +
@@ -127,7 +132,8 @@ void complain(const nlohmann::json& result, const std::string& mountpoint, bool 
   }
   if (!check && number("held_files") < number("files") && !result.value("full", false)) {
     throw StartupError(std::to_string(number("files") - number("held_files")) +
-                       " files were fetched but not kept, as readers needed the room; run it again");
+                       " files were fetched but not kept, as " +
+                       (trouble.empty() ? "readers needed the room" : trouble) + "; run it again");
   }
 }
 

@@ -329,6 +329,20 @@ TEST_F(WarmTest, ManyFilesThatChangedAreNoFailingSource) {
   EXPECT_EQ(made.held_files, 1u) << "what comes behind them";
 }
 
+TEST_F(WarmTest, ADiskThatIsNotWrittenToIsNotFull) {
+  start();
+  faults->write_error = EIO;
+  const WarmProgress first = warm->run({});
+  EXPECT_TRUE(first.not_writing || first.held_files == 0);
+  EXPECT_FALSE(first.full);
+  const WarmProgress made = warm->run({});
+  EXPECT_TRUE(made.not_writing);
+  EXPECT_FALSE(made.full);
+  EXPECT_NE(made.disk_trouble, "");
+  EXPECT_EQ(made.fetched_files, 1u) << "one is tried, and no more";
+  EXPECT_EQ(made.held_files, 0u);
+}
+
 TEST_F(WarmTest, AMountThatKeepsNothingSaysSo) {
   start(false);
   tiers->attach(nullptr, *reads, [](NodeId) { return true; });

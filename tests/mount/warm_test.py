@@ -9,7 +9,7 @@ import subprocess
 
 from caching_test import (DISK, FILES, SIZE, assert_bytes, bucket, drop_pages, fetched_keys,  # noqa: F401 (a fixture)
                           settle)
-from processes import wait_until
+from processes import run, wait_until
 from settings import SLOWDOWN, WINNOW
 from trees import some_bytes
 
@@ -235,3 +235,19 @@ def test_warm_gives_up_when_the_source_fails_and_goes_on_later(origin, bucket, m
     origin.clear()
     mounted.winnow("warm", mounted.path)
     assert mounted.status()["where"]["disk"]["files"] == FILES
+
+
+def test_warm_tells_a_disk_that_is_not_written_to_from_a_full_cache(origin, bucket, place, mount_s3):
+    small = place.root / "small"
+    small.mkdir()
+    run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", small])
+    try:
+        mounted = mount_s3(origin, "--disk", "60M", "--disk-dir", small / "disk", "--memory", "1M")
+        for _ in range(2):  # when it stops writing, and after that
+            done = mounted.winnow("warm", mounted.path, check=False)
+            told, said = done.stdout.decode(), done.stderr.decode()
+            assert done.returncode == 1 and "cache is full" not in told and "No space left" in said, done
+        assert re.search(rf"given up with \d+ of {FILES} files warmed, as the disk is not written to: ", said), said
+        mounted.unmount()
+    finally:
+        run(["umount", "-l", small])
