@@ -224,8 +224,8 @@ bool Warm::has_room(std::uint64_t bytes) const {
 
 bool Warm::is_writing() const { return parts_.tiers.disk() == nullptr || parts_.tiers.disk()->counts().writing; }
 
-// If there is none, it is known why. A disk that stopped writing begins again only with something to write, so after an
-// outage one part is brought to see whether it is over.
+// If there is none, it is known why. A disk that stopped writing begins again only with something to write: one part
+// is brought to see whether the outage is over.
 bool Warm::find_room(std::uint64_t bytes) {
   if (!is_writing() && !tried_writing_) {
     tried_writing_ = true;

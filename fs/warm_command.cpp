@@ -120,7 +120,8 @@ void complain(const nlohmann::json& result, const std::string& mountpoint, bool 
     throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
                        std::to_string(number("files")) + " files warmed, as the source fails: " +
                        std::to_string(kMostFailedInARow) + " in a row could not be read; look at winnow status " +
-                       "and at winnow.log in the state directory, and run it again when the source answers, it goes on where it stopped");
+                       "and at winnow.log in the state directory, and run it again when the source answers, " +
+                       "it goes on where it stopped");
   }
   if (number("failed_files") > 0) {
     throw StartupError(std::to_string(number("failed_files")) +
