@@ -79,7 +79,9 @@ bool Residency::has_room_ahead(std::uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   if (by_epoch_ == nullptr) return total_pages_ * kPage + bytes <= budget_bytes_;
   // Pages of files being read must not be dropped for them, or they are read twice.
-  const std::uint64_t kept_for_readers = std::max(budget_bytes_ / 4, kLeastForReaders);
+  // Of a small budget, half: else nothing could ever come ahead.
+  const std::uint64_t least = std::min(kLeastForReaders, budget_bytes_ / 2);
+  const std::uint64_t kept_for_readers = std::max(budget_bytes_ / 4, least);
   return ahead_pages_ * kPage + bytes + kept_for_readers <= budget_bytes_;
 }
 

@@ -65,9 +65,12 @@ WarmProgress Warm::run(const WarmOptions& options) {
   if (parts_.tiers.disk() == nullptr && parts_.tiers.pages() == nullptr)
     throw StartupError("this mount keeps nothing to warm; mount with --disk SIZE, or without --page-cache off");
   if (running_.exchange(true)) throw StartupError("the mount is being warmed already; wait until that has ended");
-  cancelled_ = full_ = false;
+  cancelled_ = full_ = not_writing_ = source_fails_ = false;
+  tried_writing_ = false;
+  failed_in_a_row_ = 0;
   for (auto* count : {&done_files_, &done_bytes_, &found_bytes_, &fetched_files_, &failed_files_, &held_files_,
-                      &held_bytes_, &wrong_files_, &changed_files_, &bytes_})
+                      &held_bytes_, &not_held_files_, &compared_files_, &unreadable_files_, &changed_files_,
+                      &wrong_files_, &unreadable_slots_, &bytes_})
     *count = 0;
   const std::vector<FileRef> files = choose(options, *parts_.snapshots.tree());
   files_ = files.size();
@@ -122,7 +125,8 @@ void Warm::fill(const std::vector<FileRef>& files, unsigned at_once) {
   }
   Flying flying(std::max(1u, at_once));
   for (const FileRef& file : files) {
-    if (cancelled_ || full_) break;
+    source_fails_ = source_fails();
+    if (cancelled_ || full_ || not_writing_ || source_fails_) break;
     if (is_there(file)) {
       found_bytes_ += file.version.size;
       done(file);
@@ -158,8 +162,7 @@ bool Warm::bring_part(const std::shared_ptr<Underway>& file, Range part, Flying&
   if (!has_room(flying.bytes() + part.size)) {
     flying.wait_for_all();  // what is on the way is counted twice for a moment: look when nothing is
     settle();
-    full_ = !cancelled_ && !has_room(part.size);
-    if (full_ || cancelled_) return false;
+    if (cancelled_ || !find_room(part.size)) return false;
   }
   flying.begin(part.size);
   ++file->parts;
@@ -176,9 +179,30 @@ bool Warm::bring_part(const std::shared_ptr<Underway>& file, Range part, Flying&
 
 void Warm::part_ended(Underway& file) {
   if (--file.parts > 0) return;
+  if (file.failed || file.fetched) note_source(file.file, !file.failed);
   failed_files_ += file.failed ? 1 : 0;
   fetched_files_ += file.fetched && !file.failed && !file.broken_off ? 1 : 0;
   done_files_ += file.broken_off ? 0 : 1;
+}
+
+void Warm::note_source(const FileRef& file, bool answered) {
+  const std::lock_guard lock(source_mutex_);
+  failed_in_a_row_ = answered ? 0 : failed_in_a_row_ + 1;
+  failed_last_ = file;
+}
+
+// Files that changed since the snapshot cannot be read either, perhaps a whole folder of them: the rest can.
+bool Warm::source_fails() {
+  FileRef file;
+  {
+    const std::lock_guard lock(source_mutex_);
+    if (failed_in_a_row_ < kMostFailedInARow) return false;
+    failed_in_a_row_ = 0;
+    file = failed_last_;
+  }
+  const auto now = parts_.source.stat(file.path);
+  if (now) return now.value().version == file.version;
+  return !means_changed(now.error()) || !parts_.source.stat("");  // a source that went away has no files either
 }
 
 bool Warm::wait_for_queue(std::uint64_t bytes, const Flying& flying) const {
@@ -196,6 +220,20 @@ bool Warm::has_room(std::uint64_t bytes) const {
   const DiskCounts counts = disk->counts();
   return counts.writing && counts.evictions + counts.refused == displaced_before_ &&
          parts_.tiers.has_free_room(counts, parts_.tiers.room_for(bytes));
+}
+
+bool Warm::is_writing() const { return parts_.tiers.disk() == nullptr || parts_.tiers.disk()->counts().writing; }
+
+// If there is none, it is known why. A disk that stopped writing begins again only with something to write: one part
+// is brought to see whether the outage is over.
+bool Warm::find_room(std::uint64_t bytes) {
+  if (!is_writing() && !tried_writing_) {
+    tried_writing_ = true;
+    return true;
+  }
+  not_writing_ = !is_writing();
+  full_ = !not_writing_ && !has_room(bytes);
+  return !not_writing_ && !full_;
 }
 
 // Until all that was fetched is kept, or has been given up.
@@ -225,9 +263,17 @@ WarmProgress Warm::progress() const {
           .failed_files = failed_files_,
           .held_files = held_files_,
           .held_bytes = held_bytes_,
-          .wrong_files = wrong_files_,
+          .not_held_files = not_held_files_,
+          .compared_files = compared_files_,
+          .unreadable_files = unreadable_files_,
           .changed_files = changed_files_,
+          .wrong_files = wrong_files_,
+          .unreadable_slots = unreadable_slots_,
           .full = full_,
+          .source_fails = source_fails_,
+          .cancelled = cancelled_,
+          .on_disk = parts_.tiers.disk() != nullptr,
+          .not_writing = not_writing_,
           .disk_trouble = parts_.tiers.disk() != nullptr ? parts_.tiers.disk()->counts().why_not_writing : ""};
 }
 

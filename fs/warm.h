@@ -21,6 +21,8 @@
 
 namespace winnow {
 
+constexpr unsigned kMostFailedInARow = 32;  // files that the source does not give, before it is given up
+
 enum class WarmOrder { kPath, kImportance, kList };
 WarmOrder parse_warm_order(const std::string& text);  // throws StartupError
 
@@ -42,11 +44,20 @@ struct WarmProgress {
   std::uint64_t found_bytes = 0;    // of the done ones: were there before
   std::uint64_t fetched_files = 0;  // of the done ones
   std::uint64_t failed_files = 0;   // the source did not give them
-  std::uint64_t held_files = 0;     // at the end: really there
+  std::uint64_t held_files = 0;     // filling: really there at the end; checking: something was there to compare
   std::uint64_t held_bytes = 0;
-  std::uint64_t wrong_files = 0;    // held other bytes than the source: dropped
-  std::uint64_t changed_files = 0;  // the source has another version by now, or none: dropped
+  // Checking; each file looked at is one of these, or failed.
+  std::uint64_t not_held_files = 0;
+  std::uint64_t compared_files = 0;    // all that was held, with the source; wrong ones among them
+  std::uint64_t unreadable_files = 0;  // of what was held, something could not be read: torn, or the disk fails
+  std::uint64_t changed_files = 0;     // the source has another version by now, or none: dropped
+  std::uint64_t wrong_files = 0;       // held other bytes than the source: dropped
+  std::uint64_t unreadable_slots = 0;
   bool full = false;                // the tiers had no room for more
+  bool source_fails = false;        // given up: too many files in a row could not be read there
+  bool cancelled = false;           // broken off, by whoever asked for it or because the mount ended
+  bool on_disk = false;             // what was fetched outlives the mount
+  bool not_writing = false;         // given up: the disk tier is not written to
   std::string disk_trouble;         // why the disk tier is not written to; empty if it is
 };
 
@@ -70,7 +81,14 @@ class Warm {
  private:
   class Flying;
   struct Underway;
-  enum class Finding { kAgrees, kDiffers, kChanged, kFailed };
+  enum class Finding { kNotHeld, kAgrees, kDiffers, kUnreadable, kChanged, kFailed };
+  struct Comparison {
+    Finding finding = Finding::kNotHeld;
+    std::uint64_t held_bytes = 0;
+    std::uint64_t compared_bytes = 0;
+    std::uint64_t unreadable_slots = 0;
+    bool all_read = true;
+  };
 
   std::vector<FileRef> choose(const WarmOptions& options, const Tree& tree) const;
   bool is_there(const FileRef& file) const;
@@ -81,16 +99,23 @@ class Warm {
   bool bring_part(const std::shared_ptr<Underway>& file, Range part, Flying& flying);
   bool wait_for_queue(std::uint64_t bytes, const Flying& flying) const;
   bool has_room(std::uint64_t bytes) const;
+  bool is_writing() const;
+  bool find_room(std::uint64_t bytes);
   void part_ended(Underway& file);
+  void note_source(const FileRef& file, bool answered);
+  bool source_fails();
   void settle() const;
   void count_held(const std::vector<FileRef>& files);
 
   // warm_check.cpp
   void check(const std::vector<FileRef>& files, const WarmOptions& options);
-  void act_on(Finding finding, const FileRef& file);
-  Finding compare(const FileRef& file, std::chrono::milliseconds timeout) const;
-  bool agrees(const FileRef& file, Range range, const Bytes& truth, int pages) const;
-  bool holds_any(const FileRef& file, Range range) const;
+  void act_on(const Comparison& found, const FileRef& file);
+  void count(const Comparison& found);
+  Comparison compare(const FileRef& file, std::chrono::milliseconds timeout) const;
+  Finding compare_held(const FileRef& file, bool in_memory, std::chrono::milliseconds timeout,
+                       Comparison& found) const;
+  bool agrees(const FileRef& file, Range range, const Bytes& truth, int pages, Comparison& found) const;
+  std::uint64_t held_of(const FileRef& file, Range range) const;  // bytes, on the disk
   bool pause(std::chrono::milliseconds length) const;  // false if cancelled
 
   const Parts parts_;
@@ -98,6 +123,12 @@ class Warm {
   std::atomic<bool> running_{false};
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> full_{false};
+  std::atomic<bool> not_writing_{false};
+  bool tried_writing_ = false;  // in this run, after an outage
+  std::atomic<bool> source_fails_{false};
+  std::mutex source_mutex_;  // guards the two below
+  unsigned failed_in_a_row_ = 0;
+  FileRef failed_last_;
   std::atomic<std::uint64_t> files_{0};
   std::atomic<std::uint64_t> bytes_{0};
   std::atomic<std::uint64_t> done_files_{0};
@@ -107,8 +138,12 @@ class Warm {
   std::atomic<std::uint64_t> failed_files_{0};
   std::atomic<std::uint64_t> held_files_{0};
   std::atomic<std::uint64_t> held_bytes_{0};
-  std::atomic<std::uint64_t> wrong_files_{0};
+  std::atomic<std::uint64_t> not_held_files_{0};
+  std::atomic<std::uint64_t> compared_files_{0};
+  std::atomic<std::uint64_t> unreadable_files_{0};
   std::atomic<std::uint64_t> changed_files_{0};
+  std::atomic<std::uint64_t> wrong_files_{0};
+  std::atomic<std::uint64_t> unreadable_slots_{0};
 };
 
 // How many are under way, and how many bytes of them; and a place to wait.

@@ -45,6 +45,15 @@ std::string bar(const nlohmann::ordered_json& warm, double seconds) {
          duration_text((bytes - done) * seconds / fetched) + " left";
 }
 
+// Nothing if the mount does not tell: it may be ending, and the answer says so.
+std::string progress_of(const std::string& mountpoint, double seconds) {
+  try {
+    return bar(read_status(mountpoint)["warm"], seconds);
+  } catch (const StartupError&) {
+    return {};
+  }
+}
+
 // Waits for the daemon's answer; on a terminal, shows how far it is. An interrupt ends the warming, not only the wait.
 nlohmann::json warm(const std::string& mountpoint, const std::string& socket, const nlohmann::json& request) {
   struct sigaction action {};
@@ -59,20 +68,24 @@ nlohmann::json warm(const std::string& mountpoint, const std::string& socket, co
     if (interrupted != 0 && !told) call_daemon(socket, {{"command", "warm-cancel"}});
     told = interrupted != 0;
     const double seconds = std::chrono::duration<double>(Clock::now() - began).count();
-    if (terminal) std::cerr << '\r' << bar(read_status(mountpoint)["warm"], seconds) << "\033[K" << std::flush;
+    if (terminal) std::cerr << '\r' << progress_of(mountpoint, seconds) << "\033[K" << std::flush;
   }
   if (terminal) std::cerr << "\r\033[K" << std::flush;
   return answer.get();
 }
 
-void print(const nlohmann::json& result, bool check) {
+// Each file is told of once, but for those that held other bytes, which are among the compared ones.
+void print_check(const nlohmann::json& result) {
   const auto number = [&](const char* key) { return std::to_string(result.value(key, std::uint64_t{0})); };
-  if (check) {
-    std::cout << "checked " << number("done_files") << " of " << number("files") << " files, " << number("wrong_files")
-              << " held other bytes than the source, " << number("changed_files") << " changed there, "
-              << number("failed_files") << " could not be read there" << std::endl;
-    return;
-  }
+  std::cout << "compared " << number("compared_files") << " of " << number("files") << " files with the source, "
+            << number("not_held_files") << " not held, " << number("unreadable_files")
+            << " not readable in the cache (" << number("unreadable_slots") << " slots torn or unreadable)\n"
+            << number("wrong_files") << " held other bytes than the source, " << number("changed_files")
+            << " changed or vanished there, " << number("failed_files") << " could not be read there" << std::endl;
+}
+
+void print(const nlohmann::json& result) {
+  const auto number = [&](const char* key) { return std::to_string(result.value(key, std::uint64_t{0})); };
   std::cout << "warmed " << number("held_files") << " of " << number("files") << " files ("
             << format_size(result.value("held_bytes", std::uint64_t{0})) << "), " << number("fetched_files") << " fetched, "
             << number("failed_files") << " failed";
@@ -80,12 +93,36 @@ void print(const nlohmann::json& result, bool check) {
   std::cout << std::endl;
 }
 
+// Not by whoever runs the command.
+std::string how_it_was_broken_off(const nlohmann::json& result, const std::string& mountpoint, bool check) {
+  const bool is_gone = !mount_at(mountpoint);
+  const std::string done = std::to_string(result.value(check ? "done_files" : "held_files", std::uint64_t{0}));
+  const std::string of = " of " + std::to_string(result.value("files", std::uint64_t{0})) + " files were ";
+  const bool goes_on = !check && (result.value("on_disk", false) || !is_gone);
+  return std::string(is_gone ? "the mount ended" : "the warming was broken off") + " when " + done + of +
+         (check ? "looked at" : "warmed") + "; run it again" + (is_gone ? " after the next mount" : "") +
+         (goes_on ? ", it goes on where it stopped" : "");
+}
+
 // One sentence, if not all is well.
-void complain(const nlohmann::json& result, bool check) {
+void complain(const nlohmann::json& result, const std::string& mountpoint, bool check) {
   const auto number = [&](const char* key) { return result.value(key, std::uint64_t{0}); };
   if (interrupted != 0) throw StartupError("interrupted; run it again to go on from there");
+  if (result.value("cancelled", false)) throw StartupError(how_it_was_broken_off(result, mountpoint, check));
   const std::string trouble = result.value("disk_trouble", "");
-  if (!check && !trouble.empty()) throw StartupError(trouble + "; what was fetched since is not kept");
+  if (result.value("not_writing", false)) {
+    throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
+                       std::to_string(number("files")) + " files warmed, as the disk is not written to" +
+                       (trouble.empty() ? "" : ": " + trouble) +
+                       "; mend that and run it again a minute later, it goes on where it stopped");
+  }
+  if (result.value("source_fails", false)) {
+    throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
+                       std::to_string(number("files")) + " files warmed, as the source fails: " +
+                       std::to_string(kMostFailedInARow) + " in a row could not be read; look at winnow status " +
+                       "and at winnow.log in the state directory, and run it again when the source answers, " +
+                       "it goes on where it stopped");
+  }
   if (number("failed_files") > 0) {
     throw StartupError(std::to_string(number("failed_files")) +
                        " files could not be read from the source; run it again when it answers");
@@ -96,7 +133,8 @@ void complain(const nlohmann::json& result, bool check) {
   }
   if (!check && number("held_files") < number("files") && !result.value("full", false)) {
     throw StartupError(std::to_string(number("files") - number("held_files")) +
-                       " files were fetched but not kept, as readers needed the room; run it again");
+                       " files were fetched but not kept, as " +
+                       (trouble.empty() ? "readers needed the room" : trouble) + "; run it again");
   }
 }
 
@@ -129,9 +167,9 @@ void add_warm_command(CLI::App& app) {
     if (*as_json) {
       std::cout << result.dump(2) << std::endl;
     } else {
-      print(result, *check);
+      *check ? print_check(result) : print(result);
     }
-    complain(result, *check);
+    complain(result, at, *check);
   });
 }
 

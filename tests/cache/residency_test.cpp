@@ -144,6 +144,26 @@ TEST(Residency, WhatCameAheadStaysUntilItIsRead) {
   EXPECT_TRUE(residency.has_room_ahead(5'000 * kPage)) << "what was read makes room";
 }
 
+TEST(Residency, OfASmallBudgetHalfMayComeAhead) {
+  for (const std::uint64_t pages : {512u, 4096u}) {  // 2 MiB and 16 MiB
+    Ledger ledger(pages, "importance");
+    Residency& residency = ledger.residency;
+    EXPECT_TRUE(residency.has_room_ahead(pages / 2 * kPage)) << pages;
+    EXPECT_FALSE(residency.has_room_ahead((pages / 2 + 1) * kPage)) << pages << ": the rest is for readers";
+    residency.add(A, pages / 4 * kPage, pages / 4 * kPage, true);
+    EXPECT_TRUE(residency.has_room_ahead(pages / 4 * kPage)) << pages;
+    EXPECT_FALSE(residency.has_room_ahead((pages / 4 + 1) * kPage)) << pages;
+  }
+}
+
+TEST(Residency, OfALargerBudgetReadersKeepAQuarterAndAtLeast16MiB) {
+  Ledger medium(12'288, "importance"), large(40'000, "importance");  // 48 MiB and 156 MiB
+  EXPECT_TRUE(medium.residency.has_room_ahead(8'192 * kPage));
+  EXPECT_FALSE(medium.residency.has_room_ahead(8'193 * kPage));
+  EXPECT_TRUE(large.residency.has_room_ahead(30'000 * kPage));
+  EXPECT_FALSE(large.residency.has_room_ahead(30'001 * kPage));
+}
+
 TEST(Residency, VictimsAreEnoughToComeUnderTheBudget) {
   Ledger ledger(100);
   Residency& residency = ledger.residency;

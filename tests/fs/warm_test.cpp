@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 
 #include "cache/directory_source.h"
 #include "fs/state_dir.h"
 #include "policy/registry.h"
+#include "tests/cache/disk/disk_fixture.h"
 #include "tests/cache/temporary_folder.h"
 #include "tests/fs/fake_kernel_cache.h"
 #include "tests/fs/mount_fixture.h"
@@ -23,6 +25,7 @@ class LyingSource final : public Source {
   Result<Listing> list(ScanProgress& progress) override { return truth_.list(progress); }
   Result<FileStat> stat(const std::string& path) override { return truth_.stat(path); }
   Result<Bytes> read(const std::string& path, const Version& version, std::uint64_t offset, std::size_t size) override {
+    if (fails_all) return errno_error(EACCES);
     if (path == fails && fail_times != 0) {
       --fail_times;
       return errno_error(EIO);
@@ -32,6 +35,7 @@ class LyingSource final : public Source {
       largest = std::max(largest, size);
       ++reads;
     }
+    if (before_read) before_read();
     const auto bytes = truth_.read(path, version, offset, size);
     if (!bytes || path != lies_about) return bytes;
     const std::shared_ptr<std::byte[]> other(new std::byte[size]());
@@ -39,6 +43,8 @@ class LyingSource final : public Source {
   }
   std::string lies_about;
   std::string fails;
+  std::atomic<bool> fails_all{false};
+  std::function<void()> before_read;  // one at a time
   std::atomic<int> fail_times{-1};  // for ever
   std::mutex mutex;                 // guards the two below
   std::size_t largest = 0;
@@ -62,7 +68,8 @@ struct WarmTest : testing::Test {
     options.disk_dir = disk_folder.path();
     options.memory_bytes = 64 << 20;
     options.page_cache = !with_disk;
-    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true);
+    tiers = std::make_unique<Tiers>(options, source.identity(), *snapshots, true,
+                                    std::make_unique<FaultyIo>(faults));
     pages = std::make_unique<PageTier>(kernel, *snapshots, *notifications, options.memory_bytes,
                                        make_eviction(options.policy, ""), page_counts);
     PageTier* const kept = with_disk ? nullptr : pages.get();
@@ -89,6 +96,7 @@ struct WarmTest : testing::Test {
   ScanProgress progress;
   FakeKernelCache kernel;
   PageCounts page_counts;
+  const std::shared_ptr<FaultyIo::Faults> faults = std::make_shared<FaultyIo::Faults>();
   std::unique_ptr<Snapshots> snapshots;
   std::unique_ptr<WorkerPool> notifications;
   std::unique_ptr<Tiers> tiers;
@@ -180,6 +188,49 @@ TEST_F(WarmTest, TheCheckFindsAndDropsWhatDiffersFromTheSource) {
   EXPECT_EQ(warm->run({.check = true}).wrong_files, 0u);
 }
 
+TEST_F(WarmTest, TheCheckOfAnEmptyCacheSaysThatNothingWasCompared) {
+  start();
+  const WarmProgress checked = warm->run({.check = true});
+  EXPECT_EQ(checked.done_files, 50u);
+  EXPECT_EQ(checked.not_held_files, 50u);
+  EXPECT_EQ(checked.compared_files + checked.held_files + checked.held_bytes, 0u);
+  EXPECT_EQ(source.reads, 0);
+}
+
+TEST_F(WarmTest, TheCheckCountsWhatIsHeldAndCompared) {
+  folder.file("large", pattern(9 << 20));
+  folder.file("nothing", "");
+  start();
+  const auto node = at_path(*snapshots->tree(), "large").value();
+  const FileRef large{sample_of(node.id), "large", node.stat.version};
+  warm->run({.fraction = 0.5});
+  tiers->disk()->write(large, 0, directory.read("large", large.version, 0, 3 << 20).value());
+  const WarmProgress checked = warm->run({.check = true});
+  EXPECT_EQ(checked.held_files, 28u) << "half of them, the empty one, and a part of the large one";
+  EXPECT_EQ(checked.held_bytes, 26u * 5000 + (3 << 20));
+  EXPECT_EQ(checked.compared_files, checked.held_files);
+  EXPECT_EQ(checked.not_held_files, 24u);
+  EXPECT_EQ(checked.wrong_files + checked.unreadable_files + checked.unreadable_slots, 0u);
+}
+
+TEST_F(WarmTest, TheCheckTellsOfTornSlotsAndOfThoseThatCannotBeRead) {
+  start();
+  warm->run({});
+  faults->read_error = EIO;
+  const WarmProgress unreadable = warm->run({.check = true});
+  EXPECT_EQ(unreadable.held_files, 50u);
+  EXPECT_EQ(unreadable.unreadable_files, 50u);
+  EXPECT_EQ(unreadable.unreadable_slots, 50u);
+  EXPECT_EQ(unreadable.compared_files, 0u);
+  faults->read_error = 0;
+  faults->flip_reads = true;
+  const WarmProgress torn = warm->run({.check = true});
+  EXPECT_EQ(torn.unreadable_files, 50u);
+  EXPECT_EQ(torn.compared_files + torn.wrong_files, 0u) << "they were not compared";
+  EXPECT_EQ(tiers->disk()->counts().torn, 50u);
+  EXPECT_EQ(warm->run({.check = true}).not_held_files, 50u);
+}
+
 TEST_F(WarmTest, TheCheckDropsWrongPagesToo) {
   start(false);
   warm->run({});
@@ -231,6 +282,65 @@ TEST_F(WarmTest, AFailingSourceIsCountedAndTheRestGoesOn) {
   EXPECT_EQ(made.failed_files, 1u);
   EXPECT_EQ(made.done_files, 50u);
   EXPECT_EQ(made.held_files, 49u);
+}
+
+TEST_F(WarmTest, WhatIsCancelledSaysSoAndHowFarItCame) {
+  start();
+  source.before_read = [this] {
+    if (source.reads == 10) warm->cancel();
+  };
+  const WarmProgress made = warm->run({.at_once = 1});
+  EXPECT_TRUE(made.cancelled);
+  EXPECT_TRUE(made.on_disk);
+  EXPECT_FALSE(made.full);
+  EXPECT_GE(made.held_files, 10u);
+  EXPECT_LT(made.held_files, 50u);
+  source.before_read = nullptr;
+  const WarmProgress rest = warm->run({});
+  EXPECT_FALSE(rest.cancelled);
+  EXPECT_EQ(rest.fetched_files, 50 - made.held_files);
+}
+
+TEST_F(WarmTest, ASourceThatFailsForManyFilesInARowIsGivenUpAndTheNextRunGoesOn) {
+  for (int i = 0; i < 100; ++i) folder.file("e/f" + std::to_string(100 + i), "some bytes");
+  start();
+  source.before_read = [this] { source.fails_all = source.reads == 20; };
+  const WarmProgress made = warm->run({.at_once = 1});
+  EXPECT_TRUE(made.source_fails);
+  EXPECT_FALSE(made.full || made.cancelled);
+  EXPECT_EQ(made.held_files, 20u);
+  EXPECT_GE(made.failed_files, 32u);
+  EXPECT_LE(made.done_files, 53u);
+  source.fails_all = false;
+  source.before_read = nullptr;
+  const WarmProgress rest = warm->run({});
+  EXPECT_FALSE(rest.source_fails);
+  EXPECT_EQ(rest.fetched_files, 130u);
+  EXPECT_EQ(rest.held_files, 150u);
+}
+
+TEST_F(WarmTest, ManyFilesThatChangedAreNoFailingSource) {
+  folder.file("e/last", "some bytes");
+  start();
+  for (int i = 0; i < 50; ++i) folder.overwrite("d/f" + std::to_string(100 + i), "changed");
+  const WarmProgress made = warm->run({});
+  EXPECT_FALSE(made.source_fails);
+  EXPECT_EQ(made.failed_files, 50u);
+  EXPECT_EQ(made.held_files, 1u) << "what comes behind them";
+}
+
+TEST_F(WarmTest, ADiskThatIsNotWrittenToIsNotFull) {
+  start();
+  faults->write_error = EIO;
+  const WarmProgress first = warm->run({});
+  EXPECT_TRUE(first.not_writing || first.held_files == 0);
+  EXPECT_FALSE(first.full);
+  const WarmProgress made = warm->run({});
+  EXPECT_TRUE(made.not_writing);
+  EXPECT_FALSE(made.full);
+  EXPECT_NE(made.disk_trouble, "");
+  EXPECT_EQ(made.fetched_files, 1u) << "one is tried, and no more";
+  EXPECT_EQ(made.held_files, 0u);
 }
 
 TEST_F(WarmTest, AMountThatKeepsNothingSaysSo) {

@@ -9,7 +9,7 @@ import subprocess
 
 from caching_test import (DISK, FILES, SIZE, assert_bytes, bucket, drop_pages, fetched_keys,  # noqa: F401 (a fixture)
                           settle)
-from processes import wait_until
+from processes import run, wait_until
 from settings import SLOWDOWN, WINNOW
 from trees import some_bytes
 
@@ -25,13 +25,14 @@ def warm(mounted, *words):
 def test_warm_fills_and_goes_on_where_it_was(origin, bucket, mount_s3):
     mounted = mount_s3(origin, *DISK)
     half = json.loads(mounted.winnow("warm", mounted.path, "--fraction", "50%", "--json").stdout)
+    assert mounted.status()["where"]["nowhere"]["files"] == FILES // 2, "counted before the command returned"
     assert half["done_files"] == half["fetched_files"] == FILES // 2 == origin.gets()
     rest = json.loads(mounted.winnow("warm", mounted.path, "--json").stdout)
+    where = mounted.status()["where"]
+    assert where["disk"]["files"] == FILES and where["nowhere"]["files"] == 0, where
     assert rest["done_files"] == FILES and rest["fetched_files"] == FILES // 2 and origin.gets() == FILES
     assert_bytes(mounted, bucket)
     assert origin.gets() == FILES
-    wait_until(lambda: mounted.status()["where"]["disk"]["files"] == FILES, "it is counted")
-    assert mounted.status()["where"]["nowhere"]["files"] == 0
     text = mounted.winnow("status", mounted.path).stdout.decode()
     assert "on disk" in text and "100.0 %" in text
 
@@ -55,8 +56,29 @@ def test_warm_check_compares_what_is_held_with_the_source(origin, bucket, mount_
     mounted = mount_s3(origin, *DISK)
     mounted.winnow("warm", mounted.path)
     done, said = warm(mounted, "--check")
-    assert done["done_files"] == FILES and done["wrong_files"] == 0 and not said
+    assert done["done_files"] == done["held_files"] == done["compared_files"] == FILES and not said
+    assert done["wrong_files"] == done["not_held_files"] == done["unreadable_files"] == 0
     assert origin.gets() == 2 * FILES, "each was read again to compare"
+
+
+def test_warm_check_claims_nothing_of_what_is_not_held_or_torn(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK)
+    said = mounted.winnow("warm", mounted.path, "--check").stdout.decode()
+    assert f"compared 0 of {FILES} files with the source, {FILES} not held" in said and origin.gets() == 0, said
+    mounted.winnow("warm", mounted.path)
+    mounted.unmount()
+    for slab in mounted.state.rglob("slab*"):
+        with open(slab, "r+b") as file:
+            for at in range(0, slab.stat().st_size, 1 << 20):
+                file.seek(at + 5000)
+                file.write(b"xx")
+    mounted.start()
+    done, said = warm(mounted, "--check")
+    torn = mounted.status()["disk"]["torn"]
+    assert done["unreadable_files"] == done["unreadable_slots"] == torn > 5 and not said, done
+    assert done["compared_files"] + torn == done["held_files"] == FILES and done["wrong_files"] == 0
+    said = mounted.winnow("warm", mounted.path, "--check").stdout.decode()
+    assert f"{done['unreadable_files']} not held, 0 not readable" in said, said
 
 
 def test_warm_check_gives_no_all_clear_without_the_source(origin, bucket, mount_s3):
@@ -173,3 +195,62 @@ def test_an_interrupted_warm_says_so_and_leaves_what_it_fetched(origin, bucket, 
     assert origin.gets() < FILES
     mounted.winnow("warm", mounted.path)
     assert origin.gets() == FILES, "what was interrupted goes on where it was"
+
+
+def test_an_unmount_ends_a_warm_which_says_so_and_goes_on_after_the_next_mount(origin, bucket, mount_s3):
+    origin.faults(latency_ms=100)
+    mounted = mount_s3(origin, *DISK, "--prefetch", "4")
+    terminal, side = pty.openpty()  # its bar asks a mount that is going
+    process = subprocess.Popen([WINNOW, "warm", mounted.path], env=mounted.environment, stdout=subprocess.PIPE, stderr=side)
+    wait_until(lambda: mounted.status()["warm"]["done_files"] > 10, "it is under way")
+    mounted.unmount()
+    told = process.communicate(timeout=20 * SLOWDOWN)[0].decode()
+    said = os.read(terminal, 65536).decode()
+    os.close(terminal)
+    os.close(side)
+    held = re.search(rf"warmed (\d+) of {FILES} files", told)
+    assert process.returncode == 1 and held and 10 < int(held[1]) < FILES, told
+    assert f"the mount ended when {held[1]} of {FILES} files were warmed" in said, said
+    assert "run it again after the next mount, it goes on where it stopped" in said, said
+    assert "not kept" not in said, said
+    origin.faults(latency_ms=0)
+    mounted.start()
+    mounted.winnow("warm", mounted.path)
+    assert origin.gets() == FILES, "it went on where it stopped"
+
+
+def test_warm_without_a_disk_and_with_little_memory_brings_half_of_that(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, "--memory", "4M")
+    done, said = warm(mounted)
+    assert done["full"] and 1_500_000 <= done["held_bytes"] <= 2 << 20 and not said, (done, said)
+
+
+def test_warm_gives_up_when_the_source_fails_and_goes_on_later(origin, bucket, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--source-timeout", "200ms")
+    mounted.winnow("warm", mounted.path, "--fraction", "10%")
+    origin.faults(fail={"every": 1, "status": 503, "on": "get"})
+    done = mounted.winnow("warm", mounted.path, check=False)
+    said = done.stderr.decode()
+    assert done.returncode == 1 and f"given up with {FILES // 10} of {FILES} files warmed" in said, done
+    assert "as the source fails: 32 in a row could not be read" in said, done
+    failed = mounted.status()["warm"]["failed_files"]
+    assert 32 <= failed < 64, failed
+    origin.clear()
+    mounted.winnow("warm", mounted.path)
+    assert mounted.status()["where"]["disk"]["files"] == FILES
+
+
+def test_warm_tells_a_disk_that_is_not_written_to_from_a_full_cache(origin, bucket, place, mount_s3):
+    small = place.root / "small"
+    small.mkdir()
+    run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", small])
+    try:
+        mounted = mount_s3(origin, "--disk", "60M", "--disk-dir", small / "disk", "--memory", "1M")
+        for _ in range(2):  # when it stops writing, and after that
+            done = mounted.winnow("warm", mounted.path, check=False)
+            told, said = done.stdout.decode(), done.stderr.decode()
+            assert done.returncode == 1 and "cache is full" not in told and "No space left" in said, done
+        assert re.search(rf"given up with \d+ of {FILES} files warmed, as the disk is not written to: ", said), said
+        mounted.unmount()
+    finally:
+        run(["umount", "-l", small])
