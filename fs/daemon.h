@@ -125,7 +125,8 @@ class Daemon {
     bool operator==(const SharesOf&) const = default;
   };
   bool disk_in_trouble_ = false;     // the house's: what was last said of the disk
-  SharesOf shares_of_;               // the house's
+  std::mutex count_mutex_;           // guards shares_of_; held while files are counted, and shares_mutex_ is taken then
+  SharesOf shares_of_;
   mutable std::mutex shares_mutex_;  // guards shares_
   TierShares shares_;
 

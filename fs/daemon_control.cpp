@@ -20,20 +20,6 @@ void keep_copy(const std::string& from, const std::string& to) {
   if (error) spdlog::warn("{} cannot be kept for the next worker: {}", from, error.message());
 }
 
-// What the command tells besides what the status does.
-nlohmann::json result_of(const WarmProgress& warm) {
-  nlohmann::json result = to_json(warm);
-  result["not_held_files"] = warm.not_held_files;
-  result["compared_files"] = warm.compared_files;
-  result["unreadable_files"] = warm.unreadable_files;
-  result["unreadable_slots"] = warm.unreadable_slots;
-  result["source_fails"] = warm.source_fails;
-  result["not_writing"] = warm.not_writing;
-  result["cancelled"] = warm.cancelled;
-  result["on_disk"] = warm.on_disk;
-  return result;
-}
-
 }  // namespace
 
 nlohmann::json Daemon::control(const nlohmann::json& request) {
@@ -137,7 +123,7 @@ nlohmann::json Daemon::warm(const nlohmann::json& request) {
     options.list = read_order(request.value("list", ""), *snapshots_->tree(), options_.mountpoint);
   const WarmProgress made = warm_->run(options);
   count_shares();  // who looks at the status next must find what was warmed
-  return result_of(made);
+  return to_json(made);
 }
 
 }  // namespace winnow

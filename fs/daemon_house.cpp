@@ -81,8 +81,7 @@ void Daemon::watch_disk() {
 // Looks at every file, which no request may wait for; not if nothing has come or gone. Gives the time until the next.
 // For the house and for a warm that has ended: one at a time, or the older count could be the last to be told.
 Clock::duration Daemon::count_shares() {
-  static std::mutex one_at_a_time;  // also guards shares_of_
-  const std::lock_guard alone(one_at_a_time);
+  const std::lock_guard alone(count_mutex_);
   const auto began = Clock::now();
   const auto tree = snapshots_->tree();
   const DiskCounts disk = tiers_->disk() != nullptr ? tiers_->disk()->counts() : DiskCounts{};

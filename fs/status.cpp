@@ -29,9 +29,17 @@ nlohmann::json to_json(const WarmProgress& warm) {
           {"failed_files", warm.failed_files},
           {"held_files", warm.held_files},
           {"held_bytes", warm.held_bytes},
+          {"not_held_files", warm.not_held_files},
+          {"compared_files", warm.compared_files},
+          {"unreadable_files", warm.unreadable_files},
+          {"unreadable_slots", warm.unreadable_slots},
           {"wrong_files", warm.wrong_files},
           {"changed_files", warm.changed_files},
           {"full", warm.full},
+          {"not_writing", warm.not_writing},
+          {"source_fails", warm.source_fails},
+          {"cancelled", warm.cancelled},
+          {"on_disk", warm.on_disk},
           {"disk_trouble", warm.disk_trouble}};
 }
 

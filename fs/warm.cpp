@@ -66,7 +66,6 @@ WarmProgress Warm::run(const WarmOptions& options) {
     throw StartupError("this mount keeps nothing to warm; mount with --disk SIZE, or without --page-cache off");
   if (running_.exchange(true)) throw StartupError("the mount is being warmed already; wait until that has ended");
   cancelled_ = full_ = not_writing_ = source_fails_ = false;
-  tried_writing_ = false;
   failed_in_a_row_ = 0;
   for (auto* count : {&done_files_, &done_bytes_, &found_bytes_, &fetched_files_, &failed_files_, &held_files_,
                       &held_bytes_, &not_held_files_, &compared_files_, &unreadable_files_, &changed_files_,
@@ -218,20 +217,15 @@ bool Warm::has_room(std::uint64_t bytes) const {
   const DiskTier* disk = parts_.tiers.disk();
   if (disk == nullptr) return parts_.tiers.has_room_ahead(parts_.tiers.waiting_bytes() + bytes);
   const DiskCounts counts = disk->counts();
-  return counts.writing && counts.evictions + counts.refused == displaced_before_ &&
+  return counts.may_write && counts.evictions + counts.refused == displaced_before_ &&
          parts_.tiers.has_free_room(counts, parts_.tiers.room_for(bytes));
 }
 
-bool Warm::is_writing() const { return parts_.tiers.disk() == nullptr || parts_.tiers.disk()->counts().writing; }
+bool Warm::may_write() const { return parts_.tiers.disk() == nullptr || parts_.tiers.disk()->counts().may_write; }
 
-// If there is none, it is known why. A disk that stopped writing begins again only with something to write: one part
-// is brought to see whether the outage is over.
+// If there is none, it is known why.
 bool Warm::find_room(std::uint64_t bytes) {
-  if (!is_writing() && !tried_writing_) {
-    tried_writing_ = true;
-    return true;
-  }
-  not_writing_ = !is_writing();
+  not_writing_ = !may_write();
   full_ = !not_writing_ && !has_room(bytes);
   return !not_writing_ && !full_;
 }

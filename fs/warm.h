@@ -81,7 +81,7 @@ class Warm {
  private:
   class Flying;
   struct Underway;
-  enum class Finding { kNotHeld, kAgrees, kDiffers, kUnreadable, kChanged, kFailed };
+  enum class Finding { kNotHeld, kAgrees, kDiffers, kTorn, kChanged, kFailed };
   struct Comparison {
     Finding finding = Finding::kNotHeld;
     std::uint64_t held_bytes = 0;
@@ -99,7 +99,7 @@ class Warm {
   bool bring_part(const std::shared_ptr<Underway>& file, Range part, Flying& flying);
   bool wait_for_queue(std::uint64_t bytes, const Flying& flying) const;
   bool has_room(std::uint64_t bytes) const;
-  bool is_writing() const;
+  bool may_write() const;
   bool find_room(std::uint64_t bytes);
   void part_ended(Underway& file);
   void note_source(const FileRef& file, bool answered);
@@ -124,7 +124,6 @@ class Warm {
   std::atomic<bool> cancelled_{false};
   std::atomic<bool> full_{false};
   std::atomic<bool> not_writing_{false};
-  bool tried_writing_ = false;  // in this run, after an outage
   std::atomic<bool> source_fails_{false};
   std::mutex source_mutex_;  // guards the two below
   unsigned failed_in_a_row_ = 0;

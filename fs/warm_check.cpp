@@ -56,7 +56,7 @@ void Warm::count(const Comparison& found) {
   const auto is = [&](Finding finding) { return found.finding == finding ? 1 : 0; };
   not_held_files_ += is(Finding::kNotHeld);
   compared_files_ += is(Finding::kAgrees) + is(Finding::kDiffers);
-  unreadable_files_ += is(Finding::kUnreadable);
+  unreadable_files_ += is(Finding::kTorn);
   changed_files_ += is(Finding::kChanged);
   wrong_files_ += is(Finding::kDiffers);
   failed_files_ += is(Finding::kFailed);
@@ -96,7 +96,7 @@ Warm::Finding Warm::compare_held(const FileRef& file, bool in_memory, std::chron
     if (!truth) return means_changed(truth.error()) ? Finding::kChanged : Finding::kFailed;
     if (!agrees(file, range, truth.value(), pages.get(), found)) return Finding::kDiffers;
   }
-  if (!found.all_read) return Finding::kUnreadable;
+  if (!found.all_read) return Finding::kTorn;
   return found.compared_bytes > 0 ? Finding::kAgrees : Finding::kNotHeld;  // it left meanwhile
 }
 
