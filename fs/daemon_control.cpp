@@ -67,6 +67,8 @@ nlohmann::json Daemon::hint(const nlohmann::json& request) {
     keep_copy(file, state_.scores_path());
     return {{"files", files}};
   }
+  if (kind == "order" && options_.prefetch == 0)
+    throw StartupError("this mount fetches nothing ahead (--prefetch 0), so no order can be followed; mount it with --prefetch 32");
   const std::lock_guard lock(order_mutex_);
   if (kind == "order") {
     const std::size_t files = follow_order(file);

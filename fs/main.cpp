@@ -31,6 +31,9 @@ int run(std::vector<std::string> words) {
   winnow::add_serve_command(app);
   winnow::add_config_option(app);
   try {
+    const auto is_named = [&](const CLI::App* command) { return command->get_name() == words[0]; };
+    if (!words.empty() && !words[0].starts_with('-') && app.get_subcommands(is_named).empty())
+      throw CLI::ValidationError("there is no command '" + words[0] + "'");  // CLI11 would only miss one
     std::reverse(words.begin(), words.end());  // as CLI11 wants a vector
     app.parse(std::move(words));
     return 0;

@@ -16,6 +16,7 @@
 #include "fs/mount_options.h"
 #include "fs/mount_table.h"
 #include "fs/mounting.h"
+#include "fs/option_check.h"
 #include "fs/snapshots.h"
 #include "fs/state_dir.h"
 #include "fs/survival.h"
@@ -205,21 +206,6 @@ void apply(const MountWords& words, MountOptions& options) {
   options.ownership.umask = static_cast<std::uint32_t>(std::stoul(words.umask, nullptr, 8));
   options.page_cache = words.page_cache == "on";
   options.track = parse_track_mode(words.track);
-}
-
-// A CLI11 check that runs a parser for the sake of its error.
-template <typename Parse>
-CLI::Validator check(Parse parse, const std::string& kind) {
-  return CLI::Validator(
-      [parse](std::string& text) {
-        try {
-          parse(text);
-          return std::string();
-        } catch (const std::exception& error) {
-          return std::string(error.what());
-        }
-      },
-      kind);
 }
 
 CLI::Validator size_check() {

@@ -52,6 +52,17 @@ void check_memory(std::uint64_t bytes) {
     throw StartupError("--memory must be at least 1M; to keep no pages, use --page-cache off");
 }
 
+// Its file system, also while the folder itself is not there yet.
+void check_disk(const MountOptions& options) {
+  std::filesystem::path at = options.disk_dir;
+  std::error_code ignored;
+  while (!std::filesystem::exists(at, ignored) && at.has_relative_path()) at = at.parent_path();
+  const std::uint64_t whole = std::filesystem::space(at, ignored).capacity;
+  if (ignored || whole == 0 || options.disk_bytes <= whole) return;
+  throw StartupError("--disk " + format_size(options.disk_bytes) + " is more than the " + format_size(whole) +
+                     " of the file system of " + options.disk_dir + "; give less, or another --disk-dir");
+}
+
 void refuse_inside(const std::string& option, const std::string& path, const std::string& folder, const char* what) {
   if (path == folder || path.starts_with(folder == "/" ? folder : folder + "/"))
     throw StartupError(option + " " + path + " lies inside the " + what + "; choose another");
@@ -60,6 +71,8 @@ void refuse_inside(const std::string& option, const std::string& path, const std
 std::string resolve_source(const std::string& source) {
   char resolved[PATH_MAX];
   if (realpath(source.c_str(), resolved) != nullptr) return resolved;
+  if (source.find("://") != std::string::npos)
+    throw StartupError("source " + source + " is of no known kind; name a folder, or s3://BUCKET/PREFIX in small letters");
   throw StartupError("source " + source + ": " + errno_text(errno) + "; name a folder that exists");
 }
 
@@ -171,6 +184,7 @@ void validate(MountOptions& options) {
   if (!options.disk_dir.empty()) {
     if (options.disk_bytes == 0) throw StartupError("--disk-dir needs --disk SIZE; say how much it may hold");
     options.disk_dir = std::filesystem::absolute(options.disk_dir).lexically_normal().string();
+    check_disk(options);
   }
   for (const auto& [option, path] : {std::pair("--state-dir", options.state_dir), {"--disk-dir", options.disk_dir}}) {
     refuse_inside(option, path, options.mountpoint, "mountpoint");

@@ -39,15 +39,24 @@ std::uint64_t device_of(int fd) {
   return (std::uint64_t{found.stx_dev_major} << 32) | found.stx_dev_minor;
 }
 
+std::uint64_t device_at(const std::string& path) {
+  const FileDescriptor found(open(path.c_str(), O_PATH | O_CLOEXEC));
+  return found ? device_of(found.get()) : 0;
+}
+
 }  // namespace
 
 void MountedPages::attach(const std::string& mountpoint) {
   mountpoint_ = mountpoint;
-  const FileDescriptor root(open(mountpoint.c_str(), O_PATH | O_CLOEXEC));
-  if (root) device_ = device_of(root.get());
+  device_ = device_at(mountpoint);
 }
 
 void MountedPages::detach() { device_ = 0; }
+
+bool MountedPages::has_left() const {
+  const std::uint64_t ours = device_;
+  return ours != 0 && device_at(mountpoint_) != ours;
+}
 
 FileDescriptor MountedPages::open_ours(const std::string& path) const {
   const std::uint64_t ours = device_;
@@ -64,8 +73,8 @@ std::optional<std::uint64_t> MountedPages::resident(const std::string& path) con
 }
 
 std::optional<std::uint64_t> MountedPages::drop(const std::string& path) const {
-  const FileDescriptor fd = open_ours(path);
-  return fd ? drop(fd) : std::nullopt;
+  if (const FileDescriptor fd = open_ours(path)) return drop(fd);
+  return has_left() ? std::optional<std::uint64_t>(0) : std::nullopt;
 }
 
 std::optional<std::uint64_t> MountedPages::drop(const FileDescriptor& ours) {

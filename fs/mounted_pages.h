@@ -19,11 +19,13 @@ class MountedPages {
   void detach();
 
   std::optional<std::uint64_t> resident(const std::string& path) const;
+  // Of a mount that has left its path, nothing is left to drop: its pages go with it.
   std::optional<std::uint64_t> drop(const std::string& path) const;
   static std::optional<std::uint64_t> drop(const FileDescriptor& ours);  // of a file opened already
 
  private:
   FileDescriptor open_ours(const std::string& path) const;
+  bool has_left() const;
 
   std::string mountpoint_;
   std::atomic<std::uint64_t> device_{0};  // 0: detached

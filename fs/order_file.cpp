@@ -24,6 +24,27 @@ std::optional<Node> find_path(const Tree& tree, std::string_view path) {
   return at;
 }
 
+// What a file that is no list may hold, made fit for a terminal.
+std::string shown(std::string_view text) {
+  constexpr std::size_t kMost = 200;
+  std::string out(text.substr(0, kMost));
+  for (char& c : out) {
+    if (static_cast<unsigned char>(c) < ' ' || c == 0x7f) c = '?';
+  }
+  return "'" + out + (text.size() > kMost ? "...'" : "'");
+}
+
+// As CSV writers quote a path that holds commas or quotes.
+std::string unquoted(std::string_view cell) {
+  if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return std::string(cell);
+  std::string out;
+  for (std::size_t i = 1; i + 1 < cell.size(); ++i) {
+    out += cell[i];
+    if (cell[i] == '"' && cell[i + 1] == '"') ++i;
+  }
+  return out;
+}
+
 class ListedFiles {
  public:
   ListedFiles(const std::string& path, const Tree& tree, const std::string& mountpoint)
@@ -47,9 +68,9 @@ class ListedFiles {
     while (inside.starts_with("./")) inside.remove_prefix(2);  // as find(1) prints them
     const auto node = find_path(tree_, inside);
     if (!node || !is_regular(node->stat)) {
-      refuse("the mount has no file '" + std::string(path) + "'; paths are relative to its root");
+      refuse("the mount has no file " + shown(path) + "; paths are relative to its root");
     }
-    if (!seen_.insert(value(node->id)).second) refuse("'" + std::string(path) + "' is named twice; name each file once");
+    if (!seen_.insert(value(node->id)).second) refuse(shown(path) + " is named twice; name each file once");
     return sample_of(node->id);
   }
 
@@ -88,8 +109,8 @@ std::vector<std::pair<SampleId, double>> read_scores(const std::string& path, co
     double score = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), score);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(score))
-      files.refuse("'" + std::string(line) + "' is not path,score; write a number behind the last comma");
-    ids.push_back(files.file(line.substr(0, comma)));
+      files.refuse(shown(line) + " is not path,score; write a number behind the last comma");
+    ids.push_back(files.file(unquoted(line.substr(0, comma))));
     scores.push_back(score);
   });
   const std::vector<double> importance = cache_importance(scores, Buckets(static_cast<Index>(ids.size())));

@@ -43,7 +43,7 @@ void ReadPath::fetch(const FileRef& file, Range asked, int tries_left, BytesWait
 }
 
 void ReadPath::note_failed(const FileRef& file, const std::error_code& error) {
-  const auto line = failures_.note(file.path, error, FailureLog::Clock::now());
+  const auto line = failures_.note("a read of " + file.path + " failed: " + error.message(), FailureLog::Clock::now());
   if (line) spdlog::warn("{}; winnow status tells how many", *line);
 }
 

@@ -6,10 +6,10 @@
 #include <atomic>
 #include <cstdint>
 
+#include "cache/failure_log.h"
 #include "cache/fetcher.h"
 #include "cache/source.h"
 #include "cache/worker_pool.h"
-#include "fs/failure_log.h"
 #include "fs/kernel_cache.h"
 #include "fs/page_tier.h"
 #include "fs/snapshots.h"

@@ -49,7 +49,7 @@ double parse_share(const std::string& option, const std::string& text) {
     if (part <= kWhole) return static_cast<double>(part) / static_cast<double>(kWhole);
   } catch (const std::invalid_argument&) {  // told below
   }
-  throw StartupError(option + " must be a share like 10%, got " + text);
+  throw CLI::ValidationError(option, "must be a share like 10%, got " + text);
 }
 
 std::uint64_t parse_cache_size(const std::string& text, std::uint64_t whole) {
@@ -58,7 +58,7 @@ std::uint64_t parse_cache_size(const std::string& text, std::uint64_t whole) {
     if (bytes > 0) return bytes;
   } catch (const std::invalid_argument&) {  // told below
   }
-  throw StartupError("--sizes must be a list like 5%,20%,10G, got " + text);
+  throw CLI::ValidationError("--sizes", "must be a list like 5%,20%,10G, got " + text);
 }
 
 AccessTrace make_trace(const SimulateArguments& arguments) {
@@ -74,7 +74,7 @@ AccessTrace make_trace(const SimulateArguments& arguments) {
     wanted.most_bytes =
         dash == std::string::npos ? wanted.least_bytes : parse_size(arguments.bytes.substr(dash + 1), 0);
   } catch (const std::invalid_argument&) {
-    throw StartupError("--bytes must be a size like 110K or a range like 20K-110K, got " + arguments.bytes);
+    throw CLI::ValidationError("--bytes", "must be a size like 110K or a range like 20K-110K, got " + arguments.bytes);
   }
   return generate(wanted);
 }
@@ -188,9 +188,9 @@ void write_plot(const std::string& file, const SimulationReport& report) {
 
 void run_simulate(const SimulateArguments& arguments) {
   if (arguments.trace.empty() == arguments.generate.empty())
-    throw StartupError("simulate needs either a trace or --generate; winnow status --record makes a trace");
+    throw CLI::ValidationError("simulate", "needs either a trace or --generate; winnow status --record makes a trace");
   if (!arguments.plot.empty() && !arguments.plot.ends_with(".svg"))
-    throw StartupError("--plot writes SVG only; give " + arguments.plot + " the ending .svg");
+    throw CLI::ValidationError("--plot", "writes SVG only; give " + arguments.plot + " the ending .svg");
   const AccessTrace trace = make_trace(arguments);
   SimulationReport report = planned(arguments, trace);
   run_all(report, trace);
@@ -204,8 +204,9 @@ void run_simulate(const SimulateArguments& arguments) {
 
 void add_trace_options(CLI::App& command, SimulateArguments& arguments) {
   command.add_option("trace", arguments.trace, "A recorded trace, as CSV; - is standard input");
-  CLI::Option* generate = command.add_option(
-      "--generate", arguments.generate, "Instead of a trace, make one: shuffle, in-order or zipf");
+  CLI::Option* generate =
+      command.add_option("--generate", arguments.generate, "Instead of a trace, make one: shuffle, in-order or zipf")
+          ->check(CLI::IsMember({"shuffle", "in-order", "zipf"}));
   const auto generated = [&](const char* name, auto& value, const char* meaning) {
     command.add_option(name, value, meaning)->needs(generate)->capture_default_str();
   };

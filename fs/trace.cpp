@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <memory>
@@ -23,6 +24,7 @@ class ColumnReader {
     if (file != "-") {
       own_ = std::make_unique<std::ifstream>(file, std::ios::binary);
       if (!*own_) throw StartupError(file + " cannot be read: " + errno_text(errno) + "; name a CSV file");
+      if (std::filesystem::is_directory(file)) throw StartupError(file + " is a folder; name a CSV file");
     }
     csv_ = std::make_unique<CsvReader>(own_ ? *own_ : std::cin, file_);
     if (!csv_->next(names_))

@@ -14,6 +14,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kMostOnTheWay = 48 << 20;
 constexpr auto kLookAgain = 5ms;
 
+// Files that the source does not give, before it is given up. One that hangs takes its whole time for each.
+constexpr unsigned kMostFailedInARow = 32;
+constexpr unsigned kMostFailedSlowly = 4;
+
 }  // namespace
 
 WarmOrder parse_warm_order(const std::string& text) {
@@ -67,6 +71,7 @@ WarmProgress Warm::run(const WarmOptions& options) {
   if (running_.exchange(true)) throw StartupError("the mount is being warmed already; wait until that has ended");
   cancelled_ = full_ = not_writing_ = source_fails_ = false;
   failed_in_a_row_ = 0;
+  answered_at_ = Clock::now();
   for (auto* count : {&done_files_, &done_bytes_, &found_bytes_, &fetched_files_, &failed_files_, &held_files_,
                       &held_bytes_, &not_held_files_, &compared_files_, &unreadable_files_, &changed_files_,
                       &wrong_files_, &unreadable_slots_, &bytes_})
@@ -77,7 +82,7 @@ WarmProgress Warm::run(const WarmOptions& options) {
   if (options.check) {
     check(files, options);
   } else {
-    fill(files, options.at_once);
+    fill(files, options);
     settle();
     count_held(files);
   }
@@ -117,14 +122,14 @@ void Warm::done(const FileRef& file) {
   done_bytes_ += file.version.size;
 }
 
-void Warm::fill(const std::vector<FileRef>& files, unsigned at_once) {
+void Warm::fill(const std::vector<FileRef>& files, const WarmOptions& options) {
   if (parts_.tiers.disk() != nullptr) {
     const DiskCounts counts = parts_.tiers.disk()->counts();
     displaced_before_ = counts.evictions + counts.refused;
   }
-  Flying flying(std::max(1u, at_once));
+  Flying flying(std::max(1u, options.at_once));
   for (const FileRef& file : files) {
-    source_fails_ = source_fails();
+    source_fails_ = source_fails(options.source_timeout);
     if (cancelled_ || full_ || not_writing_ || source_fails_) break;
     if (is_there(file)) {
       found_bytes_ += file.version.size;
@@ -187,15 +192,17 @@ void Warm::part_ended(Underway& file) {
 void Warm::note_source(const FileRef& file, bool answered) {
   const std::lock_guard lock(source_mutex_);
   failed_in_a_row_ = answered ? 0 : failed_in_a_row_ + 1;
+  if (answered) answered_at_ = Clock::now();
   failed_last_ = file;
 }
 
 // Files that changed since the snapshot cannot be read either, perhaps a whole folder of them: the rest can.
-bool Warm::source_fails() {
+bool Warm::source_fails(std::chrono::milliseconds timeout) {
   FileRef file;
   {
     const std::lock_guard lock(source_mutex_);
-    if (failed_in_a_row_ < kMostFailedInARow) return false;
+    const bool hangs = timeout > 0ms && Clock::now() - answered_at_ >= timeout;
+    if (failed_in_a_row_ < (hangs ? kMostFailedSlowly : kMostFailedInARow)) return false;
     failed_in_a_row_ = 0;
     file = failed_last_;
   }

@@ -21,8 +21,6 @@
 
 namespace winnow {
 
-constexpr unsigned kMostFailedInARow = 32;  // files that the source does not give, before it is given up
-
 enum class WarmOrder { kPath, kImportance, kList };
 WarmOrder parse_warm_order(const std::string& text);  // throws StartupError
 
@@ -32,7 +30,7 @@ struct WarmOptions {
   double fraction = 1.0;       // of the files, in that order
   bool check = false;          // compare what is held with the source instead of filling
   unsigned at_once = 32;
-  std::chrono::milliseconds source_timeout{60'000};  // for checking; zero: wait for ever
+  std::chrono::milliseconds source_timeout{60'000};  // of one read; zero: it waits for ever
 };
 
 struct WarmProgress {
@@ -54,7 +52,7 @@ struct WarmProgress {
   std::uint64_t wrong_files = 0;       // held other bytes than the source: dropped
   std::uint64_t unreadable_slots = 0;
   bool full = false;                // the tiers had no room for more
-  bool source_fails = false;        // given up: too many files in a row could not be read there
+  bool source_fails = false;        // given up: file after file could not be read there
   bool cancelled = false;           // broken off, by whoever asked for it or because the mount ended
   bool on_disk = false;             // what was fetched outlives the mount
   bool not_writing = false;         // given up: the disk tier is not written to
@@ -94,7 +92,7 @@ class Warm {
   bool is_there(const FileRef& file) const;
   void done(const FileRef& file);
 
-  void fill(const std::vector<FileRef>& files, unsigned at_once);
+  void fill(const std::vector<FileRef>& files, const WarmOptions& options);
   void bring(const FileRef& file, Flying& flying);
   bool bring_part(const std::shared_ptr<Underway>& file, Range part, Flying& flying);
   bool wait_for_queue(std::uint64_t bytes, const Flying& flying) const;
@@ -103,7 +101,7 @@ class Warm {
   bool find_room(std::uint64_t bytes);
   void part_ended(Underway& file);
   void note_source(const FileRef& file, bool answered);
-  bool source_fails();
+  bool source_fails(std::chrono::milliseconds timeout);
   void settle() const;
   void count_held(const std::vector<FileRef>& files);
 
@@ -125,8 +123,9 @@ class Warm {
   std::atomic<bool> full_{false};
   std::atomic<bool> not_writing_{false};
   std::atomic<bool> source_fails_{false};
-  std::mutex source_mutex_;  // guards the two below
+  std::mutex source_mutex_;  // guards the three below
   unsigned failed_in_a_row_ = 0;
+  std::chrono::steady_clock::time_point answered_at_;
   FileRef failed_last_;
   std::atomic<std::uint64_t> files_{0};
   std::atomic<std::uint64_t> bytes_{0};

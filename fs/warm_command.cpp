@@ -10,6 +10,7 @@
 #include "fs/commands.h"
 #include "fs/control.h"
 #include "fs/mount_lookup.h"
+#include "fs/option_check.h"
 #include "fs/units.h"
 #include "fs/warm.h"
 
@@ -118,9 +119,8 @@ void complain(const nlohmann::json& result, const std::string& mountpoint, bool 
   }
   if (result.value("source_fails", false)) {
     throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
-                       std::to_string(number("files")) + " files warmed, as the source fails: " +
-                       std::to_string(kMostFailedInARow) + " in a row could not be read; look at winnow status " +
-                       "and at winnow.log in the state directory, and run it again when the source answers, " +
+                       std::to_string(number("files")) + " files warmed, as file after file could not be read from the source; look at winnow " +
+                       "status and at winnow.log in the state directory, and run it again when the source answers, " +
                        "it goes on where it stopped");
   }
   if (number("failed_files") > 0) {
@@ -146,30 +146,33 @@ void add_warm_command(CLI::App& app) {
   auto order = std::make_shared<std::string>("path");
   auto list = std::make_shared<std::string>();
   auto fraction = std::make_shared<std::string>("100%");
-  auto check = std::make_shared<bool>(false);
+  auto compare = std::make_shared<bool>(false);
   auto as_json = std::make_shared<bool>(false);
   command->add_option("MOUNTPOINT", *mountpoint, "Where it is mounted")->required();
   command->add_option("--order", *order, "path, importance, or list (with --list)")
       ->check(CLI::IsMember({"path", "importance", "list"}))
       ->capture_default_str();
   command->add_option("--list", *list, "File with one path a line, for --order list");
-  command->add_option("--fraction", *fraction, "How many of the files, in that order: 20% or 0.2")->capture_default_str();
-  command->add_flag("--check", *check, "Compare what is cached with the source instead; what differs is dropped");
+  command->add_option("--fraction", *fraction, "How many of the files, in that order: 20% or 0.2")
+      ->check(check([](const std::string& text) { parse_fraction(text); }, "SHARE"))
+      ->capture_default_str();
+  command->add_flag("--check", *compare, "Compare what is cached with the source instead; what differs is dropped");
   command->add_flag("--json", *as_json, "Print the result as JSON");
   command->callback([=] {
-    if ((*order == "list") == list->empty()) throw StartupError("--order list and --list FILE go together; give both or none");
+    if ((*order == "list") == list->empty())
+      throw CLI::ValidationError("--order list and --list FILE go together; give both or none");
     const std::string at = find_mount(*mountpoint).mountpoint;
     nlohmann::json request = {
-        {"command", "warm"}, {"order", *order}, {"fraction", parse_fraction(*fraction)}, {"check", *check}};
+        {"command", "warm"}, {"order", *order}, {"fraction", parse_fraction(*fraction)}, {"check", *compare}};
     if (!list->empty()) request["list"] = std::filesystem::absolute(*list).string();
     auto result = warm(at, read_status(at).value("control_socket", ""), request);
     result.erase("ok");
     if (*as_json) {
       std::cout << result.dump(2) << std::endl;
     } else {
-      *check ? print_check(result) : print(result);
+      *compare ? print_check(result) : print(result);
     }
-    complain(result, at, *check);
+    complain(result, at, *compare);
   });
 }
 

@@ -30,18 +30,22 @@ std::string name_of(const std::string& owner) {
   return std::to_string(file.st_dev) + ":" + std::to_string(file.st_ino) + " " + owner;
 }
 
+std::string path_of(const std::string& name) { return name.substr(std::min(name.size(), name.find(' ') + 1)); }
+
 // Whether the owner of that name keeps its file locked. One that cannot be looked at may.
 bool is_alive(const std::string& name) {
-  const std::string path = name.substr(std::min(name.size(), name.find(' ') + 1));
+  const std::string path = path_of(name);
   const FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) return errno != ENOENT;
   if (name_of(path) != name) return false;
   return flock(file.get(), LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
 }
 
-[[noreturn]] void refuse(const std::string& folder) {
-  throw StartupError("disk tier " + folder +
-                     " is in use by another winnow; unmount that one or give another --disk-dir");
+[[noreturn]] void refuse(const std::string& folder, const std::string& owner) {
+  const std::string by =
+      owner.empty() ? "" : " whose state is in " + std::filesystem::path(path_of(owner)).parent_path().string();
+  throw StartupError("disk tier " + folder + " is in use by another winnow" + by +
+                     "; unmount that one or give another --disk-dir");
 }
 
 void make(const std::string& folder, FileDescriptor& lock) {
@@ -68,13 +72,13 @@ FolderLock::FolderLock(const std::string& folder, const std::string& owner, std:
       std::this_thread::sleep_for(kDyingWrites);
       return;
     }
-    if (std::chrono::steady_clock::now() >= until) refuse(folder);
+    if (std::chrono::steady_clock::now() >= until) refuse(folder, read_owner(fd_.get()));
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   // The lock alone does not tell: its owner may have taken the folder over without it.
   const std::string before = read_owner(fd_.get());
   if (before == name) return;
-  if (!before.empty() && is_alive(before)) refuse(folder);
+  if (!before.empty() && is_alive(before)) refuse(folder, before);
   // On a full disk this fails, and then nobody can take over: no more than that.
   (void)!ftruncate(fd_.get(), 0);
   (void)!pwrite(fd_.get(), name.data(), name.size(), 0);

@@ -6,7 +6,7 @@
 
 namespace winnow::s3 {
 
-bool EtagCheck::accepts(const std::string& etag, std::span<const std::byte> body) {
+bool EtagCheck::accepts(const std::string& key, const std::string& etag, std::span<const std::byte> body) {
   {
     const std::lock_guard lock(mutex_);
     if (!ever_matched_ && never_md5_ >= kGiveUpAfter) return true;
@@ -27,7 +27,8 @@ bool EtagCheck::accepts(const std::string& etag, std::span<const std::byte> body
     return true;
   }
   if (again) return false;  // said already
-  spdlog::warn("a body came damaged: its MD5 is not the ETag {}; asking again", etag);
+  const auto line = damage_.note(key + " came damaged: its MD5 is not its ETag " + etag, FailureLog::Clock::now());
+  if (line) spdlog::warn("{}; asking again", *line);
   if (doubts_.size() >= kMaxDoubts) doubts_.clear();
   doubts_[etag] = md5;
   return false;

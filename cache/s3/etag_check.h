@@ -9,12 +9,14 @@
 #include <span>
 #include <string>
 
+#include "cache/failure_log.h"
+
 namespace winnow::s3 {
 
 class EtagCheck {
  public:
   // False: damaged, as far as is known; ask again.
-  bool accepts(const std::string& etag, std::span<const std::byte> body);
+  bool accepts(const std::string& key, const std::string& etag, std::span<const std::byte> body);
 
  private:
   static constexpr int kGiveUpAfter = 8;
@@ -24,6 +26,7 @@ class EtagCheck {
   std::map<std::string, std::string> doubts_;  // ETag to the MD5 that came for it
   bool ever_matched_ = false;
   int never_md5_ = 0;
+  FailureLog damage_;
 };
 
 }  // namespace winnow::s3

@@ -105,7 +105,7 @@ Result<Bytes> S3Source::read(const std::string& path, const Version& version, st
   const Failure failure = client_.get(key, offset, whole, into, facts);
   if (failure.code != 0) return errno_error(failure.code);
   if (!has_content_of(facts, version)) return errno_error(ESTALE);
-  if (whole && facts.etag_is_md5 && !etag_check_.accepts(facts.etag, into)) return errno_error(EIO);
+  if (whole && facts.etag_is_md5 && !etag_check_.accepts(key, facts.etag, into)) return errno_error(EIO);
   return Bytes(std::move(buffer), expected);
 }
 

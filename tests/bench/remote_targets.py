@@ -12,11 +12,11 @@ def latency_bound(what, files):
     return files * LATENCY_MS / 1000 / AT_ONCE.get(what, WORKERS)
 
 
-def best_without_order(sizes, held, window_bytes, compute):
+def best_without_order(sizes, held, window_bytes, compute, disk_s):
     """Seconds that an epoch takes at best if nobody knows what is read next, by a model in small steps: readers come upon
     what waits for them as often as chance has it, and wait a whole request else; all the rest of the origin's bandwidth
-    fetches ahead, the smallest files first, at most `window_bytes`; reading what is there takes no time. `held` files of
-    all sizes are there at the beginning."""
+    fetches ahead, the smallest files first, at most `window_bytes`; reading what is there takes the disk's own time, of
+    which all files take `disk_s`. `held` files of all sizes are there at the beginning."""
     step = 0.0005
     sizes = sorted(sizes)
     bins = [sizes[len(sizes) * i // BINS:len(sizes) * (i + 1) // BINS] for i in range(BINS)]
@@ -24,11 +24,12 @@ def best_without_order(sizes, held, window_bytes, compute):
     unread = [float(len(some)) for some in bins]
     ahead = [len(some) * held / len(sizes) for some in bins]
     wait = LATENCY_MS / 1000 + sum(sizes) / len(sizes) / BANDWIDTH
+    from_disk = disk_s * WORKERS / len(sizes)
     now = 0.0
     while (left := sum(unread)) > 0.5:
         ready = min(1.0, sum(ahead) / left)
-        pause = (1 - ready) * wait + compute / 1000
-        share = min(1.0, WORKERS * step / pause / left) if pause > 0 else 1.0
+        pause = (1 - ready) * wait + ready * from_disk + compute / 1000
+        share = min(1.0, WORKERS * step / pause / left)
         asked_bytes = sum((some - there) * share * size for some, there, size in zip(unread, ahead, mean))
         unread = [some * (1 - share) for some in unread]
         ahead = [there * (1 - share) for there in ahead]
@@ -71,7 +72,7 @@ def targets(rows, sizes, disk_s, share):
         cold_bound = max(bound_s, latency_bound("winnow", files), compute_s)
         if ours:
             target(f"cold, compute {compute}: x the bound of {cold_bound:.1f} s", ours["seconds"] / cold_bound, 1.25, False,
-                   best_without_order(sizes, 0, data_bytes, compute) / cold_bound)
+                   best_without_order(sizes, 0, data_bytes, compute, disk_s) / cold_bound)
         if declared := find(rows, "winnow", 1.0, COLD_DECLARED, compute):
             target(f"cold, order declared, compute {compute}: x the bound", declared["seconds"] / cold_bound, 1.25, False)
         for peer in ("rclone", "s3fs"):
@@ -85,7 +86,7 @@ def targets(rows, sizes, disk_s, share):
         peers = [row["seconds"] for row in peers if row]
         if part and peers:
             held = part["held_before"]
-            best = best_without_order(sizes, held, held / files * data_bytes, compute)
+            best = best_without_order(sizes, held, held / files * data_bytes, compute, disk_s)
             target(f"{share:.0%} cache, compute {compute}: x the better of both", part["seconds"] / min(peers), 0.35, False,
                    best / min(peers))
         declared = find(rows, "winnow", share, DECLARED, compute)
@@ -122,7 +123,7 @@ def print_table(rows, sizes, disk_s, share):
         print(f"| {row['what']} | {row['cache']:.0%} | {row['epoch']} | {row['compute']} ms | {row['seconds']:.1f} | {bounds} | "
               f"{row['gets']} ({row['idle_gets']}) | {held} | {row['disk_mb']:.0f} | {row['rss_mb']:.0f} | "
               f"{row['stolen']:.0%} |")
-    print("\nBest: what can be had at all: of warm epochs, by the disk alone; else by a model of the origin and the readers, if "
+    print("\nBest: what can be had at all: of warm epochs, by the disk alone; else by a model of the origin, the disk and the readers, if "
           "nobody knows what is read next\nand the smallest files are fetched first.\n\n"
           "| target | measured | limit | | best |\n|---|---|---|---|---|")
     checked, unchecked = targets(rows, sizes, disk_s, share)

@@ -342,7 +342,7 @@ TEST_F(FilesystemTest, ABudgetIsKeptWhileMoreIsReadThanFits) {
     EXPECT_EQ(read(id("b/" + std::to_string(i))), pattern(8192, static_cast<unsigned>(i)));
   drain(*notifications);
   EXPECT_LE(pages->residency().total_bytes(), 10u * 8192);
-  EXPECT_GT(pages->residency().total_bytes(), 8u * 8192);
+  EXPECT_GE(pages->residency().total_bytes(), 8u * 8192) << "a little room is made at a time, an eighth at most";
   EXPECT_EQ(kernel.count("drop b/0"), 1u);
   EXPECT_EQ(kernel.count("drop b/39"), 0u);
 }

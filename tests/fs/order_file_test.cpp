@@ -61,6 +61,7 @@ TEST_F(OrderFileTest, AScoresRankBecomesTheImportance) {
   EXPECT_EQ(scores[0], std::pair(id("a/one"), 0.5));
   EXPECT_EQ(scores[1], std::pair(id("b/with, comma"), 1.0));
   EXPECT_EQ(scores[2], std::pair(id("a/two"), 0.0));
+  EXPECT_EQ(read_scores(file("\"b/with, comma\",9\n"), *tree, "/mnt/x").at(0).first, id("b/with, comma"));
 }
 
 TEST_F(OrderFileTest, AScoreIsANumber) {

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <mutex>
+#include <thread>
 
 #include "cache/directory_source.h"
 #include "fs/state_dir.h"
@@ -25,7 +26,10 @@ class LyingSource final : public Source {
   Result<Listing> list(ScanProgress& progress) override { return truth_.list(progress); }
   Result<FileStat> stat(const std::string& path) override { return truth_.stat(path); }
   Result<Bytes> read(const std::string& path, const Version& version, std::uint64_t offset, std::size_t size) override {
-    if (fails_all) return errno_error(EACCES);
+    if (fails_all) {
+      std::this_thread::sleep_for(fails_after);
+      return errno_error(EACCES);
+    }
     if (path == fails && fail_times != 0) {
       --fail_times;
       return errno_error(EIO);
@@ -44,6 +48,7 @@ class LyingSource final : public Source {
   std::string lies_about;
   std::string fails;
   std::atomic<bool> fails_all{false};
+  std::chrono::milliseconds fails_after{0};
   std::function<void()> before_read;  // one at a time
   std::atomic<int> fail_times{-1};  // for ever
   std::mutex mutex;                 // guards the two below
@@ -317,6 +322,18 @@ TEST_F(WarmTest, ASourceThatFailsForManyFilesInARowIsGivenUpAndTheNextRunGoesOn)
   EXPECT_FALSE(rest.source_fails);
   EXPECT_EQ(rest.fetched_files, 130u);
   EXPECT_EQ(rest.held_files, 150u);
+}
+
+TEST_F(WarmTest, ASourceThatHangsIsGivenUpAfterFewFiles) {
+  using namespace std::chrono_literals;
+  start();
+  source.fails_after = 2ms;
+  source.before_read = [this] { source.fails_all = source.reads == 20; };
+  const WarmProgress made = warm->run({.at_once = 1, .source_timeout = 2ms});
+  EXPECT_TRUE(made.source_fails);
+  EXPECT_EQ(made.held_files, 20u);
+  EXPECT_GE(made.failed_files, 4u);
+  EXPECT_LE(made.failed_files, 5u) << "a file may have been begun meanwhile";
 }
 
 TEST_F(WarmTest, ManyFilesThatChangedAreNoFailingSource) {

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from mounts import winnow
+from mounts import nearly_full_disk, winnow
 from processes import kill, run, wait_until
 from settings import SLOWDOWN
 from survival import wait_for_next_worker
@@ -171,7 +171,18 @@ def test_bad_hints_are_refused_whole(origin, bucket, place, mount_s3):
     assert done.returncode == 1 and b"line 2" in done.stderr and b"train/c0/nothing" in done.stderr
     done = mounted.winnow("hint", place.root / "missing", mounted.path, check=False)
     assert done.returncode == 1 and b"No such file" in done.stderr
+    path.write_bytes(b"\x7fELF\x1b[2J" + bytes(1000))
+    done = mounted.winnow("hint", path, mounted.path, check=False)
+    assert done.returncode == 1 and b"'?ELF?[2J??" in done.stderr and len(done.stderr) < 500, done
     assert mounted.status()["prefetch"]["declared_files_left"] == 0
+
+
+def test_an_order_that_nobody_would_follow_is_refused(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, *DISK, "--prefetch", "0")
+    path = place.root / "order.txt"
+    path.write_text("train/c0/f0000\n")
+    done = mounted.winnow("hint", path, mounted.path, check=False)
+    assert done.returncode == 1 and b"--prefetch 0" in done.stderr, done
 
 
 def test_scores_decide_who_stays(origin, bucket, place, mount_s3):
@@ -211,10 +222,7 @@ def test_readers_get_the_right_bytes_from_a_disk_that_loses_them_and_it_is_writt
 
 
 def test_a_full_disk_turns_writing_off_with_one_warning_and_reads_go_on(origin, bucket, place, mount_s3):
-    small = place.root / "small"
-    small.mkdir()
-    run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", small])
-    try:
+    with nearly_full_disk(place) as small:
         mounted = mount_s3(origin, "--disk", "60M", "--disk-dir", small / "disk", "--memory", "1M")
         epochs(mounted, place)
         assert_bytes(mounted, bucket)
@@ -224,8 +232,6 @@ def test_a_full_disk_turns_writing_off_with_one_warning_and_reads_go_on(origin, 
         wait_until(lambda: "No space left" in (mounted.state / "winnow.log").read_text(), "the log tells", 20)
         assert (mounted.state / "winnow.log").read_text().count("No space left") == 1
         mounted.unmount()
-    finally:
-        run(["umount", "-l", small])
 
 
 @pytest.mark.parametrize("policy", ["importance", "lru", "2-random", "none"])
@@ -241,7 +247,8 @@ def test_every_policy_serves_the_right_bytes_and_keeps_both_budgets(origin, buck
 
 def test_options_of_the_tiers_that_cannot_be_meant_are_refused(origin, place):
     for words, said in ((["--disk-dir", place.root / "d"], "--disk SIZE"), (["--disk", "5%"], "not a size"),
-                        (["--policy", "best"], "--policy"), (["--disk", "1K"], "disk")):
+                        (["--policy", "best"], "--policy"), (["--disk", "1K"], "disk"),
+                        (["--disk", "9999T"], "is more than the ")):
         done = winnow("mount", place.source, place.mountpoint, "--state-dir", place.state, *words, check=False,
                       env=place.environment)
         assert done.returncode != 0 and said in done.stderr.decode(), (words, done.stderr)

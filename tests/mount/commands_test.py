@@ -53,6 +53,13 @@ def test_a_usage_error_exits_with_2_and_says_something(place, words):
     done = winnow(*words, check=False, env=place.environment, cwd=place.root)
     assert done.returncode == 2, done
     assert done.stderr and b"terminate called" not in done.stderr
+    assert b"nonsense" in done.stderr or "nonsense" not in " ".join(words)
+
+
+@pytest.mark.parametrize("source", ["gs://bucket/x", "S3://bucket"])
+def test_a_source_of_an_unknown_kind_is_no_missing_folder(place, source):
+    done = winnow("mount", source, place.mountpoint, check=False, env=place.environment)
+    assert done.returncode == 1 and b"is of no known kind; name a folder, or s3://" in done.stderr, done
 
 
 def test_a_config_file_gives_options(place, source, mount):

@@ -1,4 +1,5 @@
 """A Winnow mount, and a slow source, as tests see them."""
+import contextlib
 import json
 import os
 import signal
@@ -13,6 +14,19 @@ def winnow(*words, user=None, program=WINNOW, **options):
     """Runs the winnow command; `user` is a uid to run it as."""
     words = [str(program), *[os.fspath(word) for word in words]]
     return run(words if user is None else as_user(user, words), **options)
+
+
+@contextlib.contextmanager
+def nearly_full_disk(place):
+    """A file system of 64 MiB with room for 4."""
+    path = place.root / "small"
+    path.mkdir()
+    run(["mount", "-t", "tmpfs", "-o", "size=64M", "none", path])
+    try:
+        (path / "others").write_bytes(bytes(60 << 20))
+        yield path
+    finally:
+        run(["umount", "-l", path])
 
 
 class Mount:

@@ -9,7 +9,8 @@ import subprocess
 
 from caching_test import (DISK, FILES, SIZE, assert_bytes, bucket, drop_pages, fetched_keys,  # noqa: F401 (a fixture)
                           settle)
-from processes import run, wait_until
+from mounts import nearly_full_disk
+from processes import wait_until
 from settings import SLOWDOWN, WINNOW
 from trees import some_bytes
 
@@ -177,7 +178,7 @@ def test_warm_stops_when_the_disk_is_full_and_refuses_nonsense(origin, bucket, m
     for words, said in ((["--fraction", "0"], "not a share"), (["--order", "list"], "go together"),
                         (["--order", "size"], "--order")):
         failed = mounted.winnow("warm", mounted.path, *words, check=False)
-        assert failed.returncode in (1, 2) and said in failed.stderr.decode(), failed
+        assert failed.returncode == 2 and said in failed.stderr.decode(), failed
 
 
 def test_an_interrupted_warm_says_so_and_leaves_what_it_fetched(origin, bucket, place, mount_s3):
@@ -232,19 +233,16 @@ def test_warm_gives_up_when_the_source_fails_and_goes_on_later(origin, bucket, m
     done = mounted.winnow("warm", mounted.path, check=False)
     said = done.stderr.decode()
     assert done.returncode == 1 and f"given up with {FILES // 10} of {FILES} files warmed" in said, done
-    assert "as the source fails: 32 in a row could not be read" in said, done
+    assert "as file after file could not be read from the source" in said, done
     failed = mounted.status()["warm"]["failed_files"]
-    assert 32 <= failed < 64, failed
+    assert 4 <= failed < 64, failed
     origin.clear()
     mounted.winnow("warm", mounted.path)
     assert mounted.status()["where"]["disk"]["files"] == FILES
 
 
 def test_warm_tells_a_disk_that_is_not_written_to_from_a_full_cache(origin, bucket, place, mount_s3):
-    small = place.root / "small"
-    small.mkdir()
-    run(["mount", "-t", "tmpfs", "-o", "size=4M", "none", small])
-    try:
+    with nearly_full_disk(place) as small:
         mounted = mount_s3(origin, "--disk", "60M", "--disk-dir", small / "disk", "--memory", "1M")
         for _ in range(2):  # when it stops writing, and after that
             done = mounted.winnow("warm", mounted.path, check=False)
@@ -252,5 +250,3 @@ def test_warm_tells_a_disk_that_is_not_written_to_from_a_full_cache(origin, buck
             assert done.returncode == 1 and "cache is full" not in told and "No space left" in said, done
         assert re.search(rf"given up with \d+ of {FILES} files warmed, as the disk is not written to: ", said), said
         mounted.unmount()
-    finally:
-        run(["umount", "-l", small])

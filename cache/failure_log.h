@@ -1,5 +1,5 @@
-// Says in the log why reads fail: the first at once, then a line every ten seconds at most, with how many there were
-// between, since a source that is away fails every read. Thread-safe; the clock comes from outside.
+// Keeps a log readable where one cause makes many lines, as a source that is away fails every read: the first is said at
+// once, then one every ten seconds at most, with how many there were between. Thread-safe; the clock comes from outside.
 #pragma once
 
 #include <chrono>
@@ -7,7 +7,6 @@
 #include <mutex>
 #include <optional>
 #include <string>
-#include <system_error>
 
 namespace winnow {
 
@@ -17,7 +16,7 @@ class FailureLog {
   static constexpr std::chrono::seconds kPause{10};
 
   // The line to write, if it is time for one.
-  std::optional<std::string> note(const std::string& path, const std::error_code& error, Clock::time_point now);
+  std::optional<std::string> note(std::string line, Clock::time_point now);
 
  private:
   std::mutex mutex_;  // guards the two below; a leaf lock
