@@ -62,6 +62,8 @@ class PageTier {
   };
   void push(Push push);
   std::uint64_t waiting_bytes() const { return waiting_bytes_; }  // for their push
+  // Whether so much more may be pushed ahead of its reader, besides what waits for its push.
+  bool has_room_ahead(std::uint64_t bytes) const { return residency_.has_room_ahead(waiting_bytes_ + bytes); }
 
   // They are wrong. May wait for the kernel, as KernelCache says.
   void discard(SampleId id);

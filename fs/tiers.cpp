@@ -13,6 +13,7 @@ namespace {
 constexpr std::uint64_t kLeastSlack = 2 << 20;
 constexpr std::uint64_t kSlackShare = 26;  // or one of so many parts, if that is more
 
+constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLeastMemoryForReaders = 16 << 20;
 
 constexpr std::uint64_t kQueueBytes = 64 << 20;                  // waiting to be written to the disk
@@ -162,7 +163,7 @@ bool Tiers::can_queue(const DiskCounts& counts, std::uint64_t bytes) const {
 
 bool Tiers::has_room_ahead(std::uint64_t bytes) const {
   if (!adopted_) return false;
-  if (!disk_) return pages_ != nullptr && pages_->residency().has_room_ahead(bytes);
+  if (!disk_) return pages_ != nullptr && pages_->has_room_ahead(bytes);
   const DiskCounts counts = disk_->counts();
   if (!can_queue(counts, bytes)) return false;
   return by_epoch_ || has_free_room(counts, bytes);
@@ -173,7 +174,7 @@ bool Tiers::has_free_room(const DiskCounts& counts, std::uint64_t bytes) const {
 }
 
 std::uint64_t Tiers::room_for(std::uint64_t file_bytes) const {
-  return disk_ ? disk_->bytes_taken_by(file_bytes) : file_bytes;
+  return disk_ ? disk_->bytes_taken_by(file_bytes) : (file_bytes + kPage - 1) / kPage * kPage;
 }
 
 // Between coming in and being read, what is younger than a sample is what was fetched behind it and what was read before

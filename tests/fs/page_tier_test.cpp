@@ -84,6 +84,23 @@ TEST_F(PageTierTest, APushIsComingUntilItsTurnHasPassed) {
   EXPECT_GT(pages->residency().bytes(id), 0u);
 }
 
+TEST_F(PageTierTest, WhatWaitsForItsPushTakesItsRoomAlready) {
+  policy = "importance";
+  start(4 * kPage);  // half of it may come ahead
+  std::latch go(1);
+  notifications->submit(WorkerPool::Urgency::kDemand, 0, [&] { go.wait(); });
+  EXPECT_TRUE(pages->has_room_ahead(2 * kPage));
+  auto push = push_of("a", {{0, kPage}});
+  push.ahead = true;
+  pages->push(std::move(push));
+  EXPECT_TRUE(pages->has_room_ahead(kPage));
+  EXPECT_FALSE(pages->has_room_ahead(2 * kPage)) << "fetched now, it would find no room";
+  go.count_down();
+  drain(*notifications);
+  EXPECT_TRUE(pages->has_room_ahead(kPage));
+  EXPECT_FALSE(pages->has_room_ahead(2 * kPage));
+}
+
 TEST_F(PageTierTest, AFileTheKernelDoesNotKnowIsSkippedAndCounted) {
   start();
   kernel.refuse_stores(ENOENT);
