@@ -16,6 +16,7 @@ class AheadLedger {
   bool remove(SampleId id);                                     // it was read; false if it did not wait
   void forget(unsigned reader);                                 // what waited for nobody else waits no more
   bool has(SampleId id) const { return waiting_.get(value(id)).readers != 0; }
+  bool waits_for(unsigned reader, SampleId id) const { return (waiting_.get(value(id)).readers >> reader & 1) != 0; }
 
   std::uint64_t bytes() const { return bytes_; }
   std::uint64_t files() const { return files_; }

@@ -61,7 +61,11 @@ void Daemon::keep_house() {
 void Daemon::audit() {
   if (!options_.page_cache) return;
   // While the ledger turns out wrong, go on: the kernel must have reclaimed a lot.
-  for (int i = 0; i < kAuditRounds && pages_->audit(kAuditSamples) > kOftenWrong; ++i) {
+  bool is_often_wrong = true;
+  for (int i = 0; i < kAuditRounds && is_often_wrong; ++i) {
+    const PageTier::Audit found = pages_->audit(kAuditSamples);
+    if (!found.lost.empty()) prefetch_->on_lost(found.lost);
+    is_often_wrong = found.wrong > kOftenWrong;
   }
 }
 

@@ -126,8 +126,9 @@ void PageTier::discard(SampleId id) {
   residency_.correct(id, 0);
 }
 
-double PageTier::audit(std::size_t samples) {
+PageTier::Audit PageTier::audit(std::size_t samples) {
   const auto tree = snapshots_.tree();
+  Audit found;
   std::size_t looked = 0;
   std::size_t wrong = 0;
   for (const SampleId id : residency_.sample(samples)) {
@@ -135,12 +136,15 @@ double PageTier::audit(std::size_t samples) {
     const auto really = node ? kernel_.resident(tree->path(*node)) : std::nullopt;
     if (!really) continue;
     ++looked;
-    if (*really == residency_.bytes(id)) continue;
+    const std::uint64_t thought = residency_.bytes(id);
+    if (*really == thought) continue;
     ++wrong;
+    if (*really < thought) found.lost.push_back(id);
     residency_.correct(id, *really);
   }
   if (residency_.is_over_budget()) trim_soon();  // what could not be dropped when its turn came
-  return looked > 0 ? static_cast<double>(wrong) / static_cast<double>(looked) : 0;
+  if (looked > 0) found.wrong = static_cast<double>(wrong) / static_cast<double>(looked);
+  return found;
 }
 
 PageTierCounts PageTier::counts() const {

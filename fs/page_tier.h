@@ -10,6 +10,7 @@
 #include <mutex>
 #include <span>
 #include <unordered_set>
+#include <vector>
 
 #include "cache/bytes.h"
 #include "cache/flight_table.h"
@@ -72,9 +73,12 @@ class PageTier {
   void set_importance(SampleId id, double importance) { residency_.set_importance(id, importance); }
   void begin_epoch() { residency_.begin_epoch(); }
 
-  // Checks up to `samples` of the ledger's entries against the kernel; gives the share that was wrong.
-  // Blocks.
-  double audit(std::size_t samples);
+  // Checks up to `samples` of the ledger's entries against the kernel. Blocks.
+  struct Audit {
+    double wrong = 0;            // the share
+    std::vector<SampleId> lost;  // less of them is there than was thought
+  };
+  Audit audit(std::size_t samples);
 
   const Residency& residency() const { return residency_; }
   PageTierCounts counts() const;

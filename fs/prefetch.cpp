@@ -60,6 +60,23 @@ void Prefetch::wake() {
   signal();
 }
 
+// They wait no more, which makes room. Those that were there before the epoch began are fetched like the others; no
+// file is fetched twice for nobody, or a kernel short of memory would keep the source busy.
+void Prefetch::on_lost(std::span<const SampleId> ids) {
+  const auto tree = snapshots_.tree();
+  const std::lock_guard lock(mutex_);
+  for (const SampleId id : ids) {
+    const auto node = tree->find(node_of(id));
+    if (!node || !ahead_.has(id) || store_.holds(id, node->stat.version.size)) continue;
+    for (auto& [group, plan] : plans_) {
+      if (ahead_.waits_for(plan.reader, id) && options_.at_once > 0 && !plan.begun.get(value(id)))
+        plan.queue.add(id, store_.importance(id), node->stat.version.size);
+    }
+    consume(id);
+  }
+  signal();
+}
+
 void Prefetch::signal() {
   is_idle_ = false;
   changed_.notify_all();
@@ -230,6 +247,8 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   const bool begun = store_.fetch(
       file, [this, next = *next, file, began](Fetcher::Brought brought) { finished(next, file, began, brought); });
   lock.lock();
+  if (const auto plan = plans_.find(next->group); begun && plan != plans_.end() && !next->is_declared)
+    plan->second.begun.set(value(next->id), true);
   if (begun) return true;
   --flying_;  // a reader was faster
   flying_bytes_ -= room;

@@ -27,6 +27,7 @@
 #include "fs/declared_order.h"
 #include "fs/reader_jobs.h"
 #include "fs/snapshots.h"
+#include "policy/paged_array.h"
 #include "policy/sweep_queue.h"
 
 namespace winnow {
@@ -66,6 +67,7 @@ class Prefetch {
   void on_miss(NodeId id);  // a READ came; where opens are not seen, it tells how far a declared order was read
   // Follows this order until it ends (DeclaredOrder), instead of what it would do by itself. An empty one ends it.
   void declare(std::vector<SampleId> order);
+  void on_lost(std::span<const SampleId> ids);  // a tier holds them no more, though nobody read them
   void wake();  // there may be room now
   void stop();  // begins nothing more; what is under way calls back until the read path has stopped
 
@@ -77,6 +79,7 @@ class Prefetch {
   struct Plan {
     unsigned reader = 0;  // in ahead_
     SweepQueue queue;
+    PagedArray<bool> begun;  // to be fetched for this epoch
   };
   struct Candidate {
     SampleId id{};

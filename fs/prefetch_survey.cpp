@@ -59,6 +59,7 @@ void Prefetch::begin_plan(int group) {
   if (const auto before = plans_.find(group); before != plans_.end()) {
     ahead_.forget(before->second.reader);
     before->second.queue = {};
+    before->second.begun = {};
     return;
   }
   unsigned reader = 0;

@@ -161,7 +161,9 @@ bool Tiers::can_queue(const DiskCounts& counts, std::uint64_t bytes) const {
   return counts.may_write && counts.queued_bytes + bytes <= kQueueAheadBytes;
 }
 
-bool Tiers::has_room_ahead(std::uint64_t bytes) const {
+bool Tiers::has_room_ahead(std::uint64_t bytes) const { return keeps_unread() && has_room(bytes); }
+
+bool Tiers::has_room(std::uint64_t bytes) const {
   if (!adopted_) return false;
   if (!disk_) return pages_ != nullptr && pages_->has_room_ahead(bytes);
   const DiskCounts counts = disk_->counts();
@@ -177,12 +179,20 @@ std::uint64_t Tiers::room_for(std::uint64_t file_bytes) const {
   return disk_ ? disk_->bytes_taken_by(file_bytes) : (file_bytes + kPage - 1) / kPage * kPage;
 }
 
+// If the oldest leaves, and not all fits, what was swept early would leave before it is read.
+bool Tiers::keeps_unread() const {
+  if (!oldest_leaves_) return true;
+  const auto tree = snapshots_.tree();
+  const auto& header = tree->catalogue().header();
+  return header.total_bytes + header.files * kPage <= (disk_ ? window_bytes() : memory_bytes_);
+}
+
 // Between coming in and being read, what is younger than a sample is what was fetched behind it and what was read before
-// it: each no more than what waits. So half of the disk may wait, and the oldest are never among it.
+// it: each no more than what waits. So if the oldest leaves, half of the room may wait, and they are never among it.
 bool Tiers::has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const {
-  if (has_room_ahead(bytes)) return true;
-  return oldest_leaves_ && adopted_ && disk_ && can_queue(disk_->counts(), bytes) &&
-         ahead + bytes <= window_bytes() / 2;
+  if (keeps_unread()) return has_room(bytes);
+  const bool can_take = disk_ ? adopted_ && can_queue(disk_->counts(), bytes) : has_room(bytes);
+  return can_take && ahead + bytes <= window_bytes() / 2;
 }
 
 // Only a file that the kernel knows has pages to be pushed to.

@@ -49,6 +49,7 @@ class Tiers final : public AheadStore {
   void adopt();  // after start and after every refresh; until the first one, nothing is put there ahead
   void set_importance(SampleId id, double importance);
   std::uint64_t window_bytes() const;  // what may wait to be read, as room_for() counts
+  bool has_room(std::uint64_t bytes) const;  // for what comes before its reader, if it is kept until then
   bool has_free_room(const DiskCounts& counts, std::uint64_t bytes) const;  // on disk, for more than what is queued
   TierShares shares() const;           // looks at every file
 
@@ -76,6 +77,7 @@ class Tiers final : public AheadStore {
   };
 
   bool can_queue(const DiskCounts& counts, std::uint64_t bytes) const;
+  bool keeps_unread() const;  // whatever the order of reads
   void rank(SampleId id, double importance);
 
   const Snapshots& snapshots_;

@@ -222,7 +222,7 @@ bool Warm::wait_for_queue(std::uint64_t bytes, const Flying& flying) const {
 // Nobody leaves for what is warmed.
 bool Warm::has_room(std::uint64_t bytes) const {
   const DiskTier* disk = parts_.tiers.disk();
-  if (disk == nullptr) return parts_.tiers.has_room_ahead(bytes);
+  if (disk == nullptr) return parts_.tiers.has_room(bytes);
   const DiskCounts counts = disk->counts();
   return counts.may_write && counts.evictions + counts.refused == displaced_before_ &&
          parts_.tiers.has_free_room(counts, parts_.tiers.room_for(bytes));

@@ -269,10 +269,11 @@ TEST_F(PageTierTest, AnAuditMendsTheLedgerAndTellsTheShareThatWasWrong) {
   kernel.set_resident("b", kPage);
   kernel.set_resident("c", kPage);
   kernel.set_resident("d", std::nullopt);
-  EXPECT_DOUBLE_EQ(pages->audit(10), 1.0 / 3);
+  const PageTier::Audit found = pages->audit(10);
+  EXPECT_DOUBLE_EQ(found.wrong, 1.0 / 3);
   EXPECT_EQ(pages->residency().total_bytes(), 3 * kPage);
   pages->audit(10);
-  EXPECT_DOUBLE_EQ(pages->audit(10), 0);
+  EXPECT_DOUBLE_EQ(pages->audit(10).wrong, 0);
 }
 
 TEST_F(PageTierTest, AForgottenNodeLeavesTheLedger) {

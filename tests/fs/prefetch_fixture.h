@@ -59,6 +59,15 @@ class FakeStore final : public AheadStore {
     return true;
   }
 
+  void hold(SampleId id, bool is_held) {
+    const std::lock_guard lock(mutex);
+    if (is_held) {
+      held.insert(value(id));
+    } else {
+      held.erase(value(id));
+    }
+  }
+
   // Ends what is under way; false if there was nothing.
   bool finish(bool well) {
     std::vector<std::function<void(bool)>> ready;

@@ -71,6 +71,42 @@ TEST_F(PrefetchTest, AFileThatIsOpenButNotReadYetStillTakesItsRoom) {
   EXPECT_EQ(store.fetched.size(), fetched + 1);
 }
 
+TEST_F(PrefetchTest, WhatATierLostIsFetchedUnlessItWasThisEpochAlready) {
+  start();
+  const auto order = shuffled(1);
+  const std::vector<SampleId> held{sample_of(order[70]), sample_of(order[71])};
+  for (const SampleId id : held) store.hold(id, true);
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_all();
+  const std::vector<std::string> fetched = store.fetched;
+  std::vector<SampleId> lost = held;
+  lost.push_back(sample_of(at_path(*snapshots->tree(), fetched.back())->id));
+  prefetch->on_lost(lost);
+  finish_all();
+  EXPECT_EQ(store.fetched.size(), fetched.size()) << "they are all there";
+  for (const SampleId id : lost) store.hold(id, false);
+  const std::uint64_t ahead = prefetch->counts().ahead_files;
+  prefetch->on_lost(lost);
+  finish_all();
+  EXPECT_EQ(prefetch->counts().ahead_files, ahead - 1);
+  const std::set<std::string> again(store.fetched.begin() + std::ssize(fetched), store.fetched.end());
+  EXPECT_EQ(again, (std::set<std::string>{path(order[70]), path(order[71])}));
+}
+
+TEST_F(PrefetchTest, WhatATierLostMakesRoomForOthers) {
+  start({.at_once = 8, .window_bytes = 10 * kFileBytes});
+  const auto order = shuffled(1);
+  for (std::size_t i = 0; i < 64; ++i) open(order[i]);
+  finish_all();
+  const std::size_t fetched = store.fetched.size();
+  const SampleId last = sample_of(at_path(*snapshots->tree(), store.fetched.back())->id);
+  store.hold(last, false);
+  prefetch->on_lost({&last, 1});
+  finish_all();
+  EXPECT_EQ(store.fetched.size(), fetched + 1);
+  EXPECT_EQ(prefetch->counts().ahead_files, 10u);
+}
+
 TEST_F(PrefetchTest, AWalkerStartsNothing) {
   start();
   std::vector<NodeId> order = ids;

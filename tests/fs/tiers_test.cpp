@@ -164,12 +164,22 @@ TEST_F(TiersTest, WhateverFitsTheWindowIsTakenAlsoOfSmallFiles) {
   turn_over(2'000, 6'000);
 }
 
-TEST_F(TiersTest, UnderLruAFullDiskHasRoomForHalfOfItIfTheOrderIsKnown) {
+TEST_F(TiersTest, UnderLruHalfOfADiskThatIsTooSmallMayWaitIfTheOrderIsKnown) {
+  folder.file("large", std::string(33 * kMiB, 'x'));
   start("lru", 32 * kMiB);
-  for (std::uint64_t id = 1; id <= 40; ++id) read(id);
-  EXPECT_FALSE(tiers->has_room_ahead(kMiB)) << "the unread would leave unread";
-  EXPECT_TRUE(tiers->has_room_in_order(10 * kMiB, kMiB));
-  EXPECT_FALSE(tiers->has_room_in_order(16 * kMiB, kMiB));
+  for (const bool is_full : {false, true}) {
+    EXPECT_FALSE(tiers->has_room_ahead(kMiB)) << "the unread would leave unread";
+    EXPECT_TRUE(tiers->has_room_in_order(10 * kMiB, kMiB));
+    EXPECT_FALSE(tiers->has_room_in_order(16 * kMiB, kMiB));
+    for (std::uint64_t id = 1; id <= 40 && !is_full; ++id) read(id);
+  }
+}
+
+TEST_F(TiersTest, UnderLruWhatAllFitsMayBeSwept) {
+  folder.file("large", std::string(20 * kMiB, 'x'));
+  start("lru", 32 * kMiB);
+  EXPECT_TRUE(tiers->has_room_ahead(kMiB));
+  EXPECT_TRUE(tiers->has_room_in_order(16 * kMiB, kMiB));
 }
 
 TEST_F(TiersTest, IfNobodyLeavesAFullDiskHasNoRoom) {
