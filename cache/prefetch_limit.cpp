@@ -12,13 +12,15 @@ void PrefetchLimit::on_success(Duration took) {
   if (--until_change_ > 0) return;
   const bool is_slow = unhurried_ > 0 && usual_ > kSlow * unhurried_ && usual_ > unhurried_ + kSlowBy;
   limit_ = is_slow ? std::max(1.0, limit_ * 0.9) : std::min<double>(most_, limit_ + 1);
-  until_change_ = is_slow ? static_cast<int>(limit_) : 4;
+  was_slow_ = was_slow_ || is_slow;
+  until_change_ = was_slow_ ? static_cast<int>(limit_) : 4;
 }
 
+// Half as many wait in no queue, or in a shorter one: of a longer, the next probe finds out.
 void PrefetchLimit::begin_probe() {
   until_probe_ = kProbeEvery;
   after_probe_ = limit_;
-  limit_ = std::max(1.0, limit_ / 4);
+  limit_ = std::max(1.0, limit_ / 2);
   probing_ = static_cast<int>(after_probe_ + 2 * limit_) + 1;
   probed_ = 0;
 }
@@ -34,6 +36,7 @@ void PrefetchLimit::probe(double seconds) {
 
 void PrefetchLimit::on_failure() {
   probing_ = 0;
+  was_slow_ = false;
   limit_ = std::max(1.0, limit_ / 2);
   until_change_ = static_cast<int>(limit_) + 1;
 }

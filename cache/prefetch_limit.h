@@ -20,9 +20,9 @@ class PrefetchLimit {
 
  private:
   static constexpr int kFirstProbe = 128;  // answers after which it is found out how soon they come with few under way
-  static constexpr int kProbeEvery = 1024;
-  static constexpr double kSlow = 1.5;       // times as long as with few
-  static constexpr double kSlowBy = 0.0025;  // and by so many seconds
+  static constexpr int kProbeEvery = 2048;
+  static constexpr double kSlow = 1.3;       // times as long as with few
+  static constexpr double kSlowBy = 0.0015;  // and by so many seconds
 
   void begin_probe();
   void probe(double seconds);
@@ -35,6 +35,7 @@ class PrefetchLimit {
   int probing_ = 0;         // answers left of a probe
   double probed_ = 0;       // their sum
   double after_probe_ = 0;  // the limit to go back to
+  bool was_slow_ = false;   // since the last failure: from then on it grows slowly
   int until_change_ = 0;    // answers to wait for: those under way were asked for under the limit before
 };
 

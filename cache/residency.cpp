@@ -1,6 +1,7 @@
 #include "cache/residency.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace winnow {
 
@@ -29,6 +30,7 @@ bool Residency::add(SampleId id, std::uint64_t bytes, std::uint64_t file_bytes, 
   const std::lock_guard lock(mutex_);
   const std::uint64_t pages = std::min(file_pages, pages_.get(id) + more);
   if (!ahead) note_read(id);
+  if (!ahead) largest_read_ = std::max(largest_read_, file_bytes);
   set_pages(id, static_cast<std::uint32_t>(std::min<std::uint64_t>(pages, UINT32_MAX)));
   if (ahead && read_in_.get(value(id)) != epoch_) {
     ahead_pages_ += pages_.get(id) - ahead_.get(value(id));
@@ -72,17 +74,31 @@ void Residency::set_importance(SampleId id, double importance) {
 void Residency::begin_epoch() {
   const std::lock_guard lock(mutex_);
   ++epoch_;
+  largest_read_before_ = std::exchange(largest_read_, 0);
   if (by_epoch_ != nullptr) by_epoch_->begin_epoch();
 }
 
 bool Residency::has_room_ahead(std::uint64_t bytes) const {
   const std::lock_guard lock(mutex_);
   if (by_epoch_ == nullptr) return total_pages_ * kPage + bytes <= budget_bytes_;
-  // Pages of files being read must not be dropped for them, or they are read twice.
-  // Of a small budget, half: else nothing could ever come ahead.
-  const std::uint64_t least = std::min(kLeastForReaders, budget_bytes_ / 2);
-  const std::uint64_t kept_for_readers = std::max(budget_bytes_ / 4, least);
-  return ahead_pages_ * kPage + bytes + kept_for_readers <= budget_bytes_;
+  return ahead_pages_ * kPage + bytes + room_for_readers() <= budget_bytes_;
+}
+
+std::uint64_t Residency::most_ahead(std::uint64_t budget_bytes) {
+  return budget_bytes - std::min(budget_bytes / 2, kLeastForReaders + room_at_a_time(budget_bytes));
+}
+
+// Pages of files being read must not be dropped for what comes ahead, or they are read twice: so many files as large as
+// those that are read, besides what is dropped at a time. Of large files, a quarter of the budget and 16 MiB are enough.
+std::uint64_t Residency::room_for_readers() const {
+  const std::uint64_t files = kReadersAtOnce * std::max(largest_read_, largest_read_before_);
+  const std::uint64_t most = std::max({kLeastForReaders, budget_bytes_ / 4, kEnoughForReaders});
+  return std::min(budget_bytes_ / 2, std::clamp(files, kLeastForReaders, most) + room_at_a_time(budget_bytes_));
+}
+
+// A little, so that a full cache does not drop one sample for each that comes.
+std::uint64_t Residency::room_at_a_time(std::uint64_t budget_bytes) {
+  return std::max(budget_bytes / 32, std::min(budget_bytes / 8, kLeastRoom));
 }
 
 void Residency::correct(SampleId id, std::uint64_t bytes) {
@@ -116,9 +132,7 @@ std::vector<SampleId> Residency::choose_victims() {
   const std::lock_guard lock(mutex_);
   std::vector<SampleId> victims;
   if (!is_over()) return victims;
-  // A little below the budget, so that a full cache does not drop one sample for each that comes.
-  const std::uint64_t room = std::max(budget_bytes_ / 32, std::min(budget_bytes_ / 8, kLeastRoom));
-  const std::uint64_t target_pages = (budget_bytes_ - (policy_->victim() ? room : 0)) / kPage;
+  const std::uint64_t target_pages = (budget_bytes_ - (policy_->victim() ? room_at_a_time(budget_bytes_) : 0)) / kPage;
   while (total_pages_ - dropping_pages_ > target_pages) {
     const auto victim = next_victim();
     if (!victim) break;

@@ -40,6 +40,7 @@ class Residency {
 
   // Whether so much may come in ahead of its reader: what waits to be read must not drive out what waits already.
   bool has_room_ahead(std::uint64_t bytes) const;
+  static std::uint64_t most_ahead(std::uint64_t budget_bytes);  // it never has more room than this
 
   bool is_over_budget() const;
   std::uint64_t bytes(SampleId id) const;
@@ -50,7 +51,8 @@ class Residency {
 
  private:
   static constexpr std::uint64_t kPage = 4096;
-  static constexpr std::uint64_t kLeastForReaders = 16 << 20;
+  static constexpr std::uint64_t kLeastForReaders = 4 << 20, kEnoughForReaders = 16 << 20;
+  static constexpr std::uint64_t kReadersAtOnce = 32;
   static constexpr std::uint64_t kLeastRoom = 512 << 10;  // made at a time
   static constexpr std::uint64_t kLeastForPassing = 4 << 20;
   struct Importance {
@@ -65,6 +67,8 @@ class Residency {
   std::optional<SampleId> next_victim();
   bool is_over() const;
   std::uint64_t room_for_passing() const;
+  std::uint64_t room_for_readers() const;
+  static std::uint64_t room_at_a_time(std::uint64_t budget_bytes);  // made when the budget is passed
 
   const std::uint64_t budget_bytes_;
   mutable std::mutex mutex_;  // guards all below
@@ -76,6 +80,8 @@ class Residency {
   PagedArray<std::uint32_t> ahead_;    // pages that came ahead of their reader and were not read yet
   std::deque<SampleId> newcomers_;     // since the budget was nearly used up, under a policy by which nobody leaves
   std::uint64_t ahead_pages_ = 0;
+  std::uint64_t largest_read_ = 0;  // file, of this epoch
+  std::uint64_t largest_read_before_ = 0;
   std::uint32_t epoch_ = 1;
   std::uint64_t total_pages_ = 0;
   std::uint64_t dropping_pages_ = 0;  // of victims not yet corrected

@@ -65,6 +65,7 @@ void Prefetch::wake() {
 void Prefetch::on_lost(std::span<const SampleId> ids) {
   const auto tree = snapshots_.tree();
   const std::lock_guard lock(mutex_);
+  look_for_ended();
   for (const SampleId id : ids) {
     const auto node = tree->find(node_of(id));
     if (!node || !ahead_.has(id) || store_.holds(id, node->stat.version.size)) continue;

@@ -14,7 +14,6 @@ constexpr std::uint64_t kLeastSlack = 2 << 20;
 constexpr std::uint64_t kSlackShare = 26;  // or one of so many parts, if that is more
 
 constexpr std::uint64_t kPage = 4096;
-constexpr std::uint64_t kLeastMemoryForReaders = 16 << 20;
 
 constexpr std::uint64_t kQueueBytes = 64 << 20;                  // waiting to be written to the disk
 constexpr std::uint64_t kQueueAheadBytes = kQueueBytes / 4 * 3;  // the rest is for what readers fetch themselves
@@ -148,7 +147,7 @@ std::uint64_t Tiers::window_bytes() const {
     const std::uint64_t capacity = disk_->capacity_bytes();
     return capacity - slack_of(capacity);
   }
-  return memory_bytes_ - std::max(memory_bytes_ / 4, std::min(memory_bytes_ / 2, kLeastMemoryForReaders));
+  return Residency::most_ahead(memory_bytes_);
 }
 
 bool Tiers::has_taken(const FileRef& file) const {

@@ -22,7 +22,7 @@ import urllib.request
 import raw_disk
 from mounts import CLEAN_ENVIRONMENT, Workspace, is_mounted, memory_of, wait_until
 from remote_reader import shares_of
-from remote_targets import BANDWIDTH, COLD_DECLARED, DECLARED, LATENCY_MS, WORKERS, print_table
+from remote_targets import BANDWIDTH, COLD_DECLARED, DECLARED, IN_MEMORY, LATENCY_MS, WORKERS, print_table
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
@@ -123,14 +123,17 @@ class Winnow(Mount):
     warm_rounds = 7  # short ones, each at the mercy of the moment
     memory = 2 << 20
 
-    def start(self):
-        self.state = os.path.join(self.cache, "state")
+    def room(self):
+        """Of the budget, most is disk."""
         memory = max(1 << 20, min(self.memory, self.budget // 12) // 4096 * 4096)
         self.disk_limit = self.budget - memory
+        return ["--memory", str(memory), "--disk", str(self.disk_limit)]
+
+    def start(self):
+        self.state = os.path.join(self.cache, "state")
         done = subprocess.run(
             [WINNOW, "mount", "s3://data", self.path, "--s3-endpoint", self.origin.endpoint, "--state-dir", self.state,
-             "--memory", str(memory), "--disk", str(self.disk_limit)], env=self.environment(), capture_output=True,
-            text=True)
+             *self.room()], env=self.environment(), capture_output=True, text=True)
         if done.returncode != 0:
             raise SystemExit(done.stderr)
 
@@ -160,8 +163,23 @@ class Winnow(Mount):
 
     def held_files(self):
         time.sleep(2.5)  # what status tells of it is two seconds old at most
-        where = self.status()["where"]
-        return where["disk"]["files"]
+        return self.status()["where"]["disk"]["files"]
+
+
+class WinnowInMemory(Winnow):
+    """For a cache that is smaller than the data. After each epoch nothing is held, since all pages are dropped."""
+    name = IN_MEMORY
+
+    def room(self):
+        self.disk_limit = self.budget  # the page cache, here
+        return ["--memory", str(self.budget - (1 << 20))]
+
+    def disk_bytes(self):
+        return self.status()["memory"]["page_cache_high_water_bytes"]
+
+    def held_files(self):
+        time.sleep(4.5)  # pages that went are noticed after two seconds, and counted after two more
+        return self.status()["where"]["memory"]["files"]
 
 
 class Peak:
@@ -248,12 +266,14 @@ def plans_of(kind, share):
     """Epochs over one mount each: cold and warm for a cache of everything; for a smaller one the third counts, when
     the cache is as full as it stays."""
     if share < 1:
-        return [["first", "second", "third"] + ([DECLARED] if kind is Winnow else [])]
+        return [["first", "second", "third"] + ([DECLARED] if issubclass(kind, Winnow) else [])]
+    if kind is WinnowInMemory:
+        return []
     return [["cold"] + kind.warm_rounds * ["warm"]] + ([[COLD_DECLARED]] if kind is Winnow else [])
 
 
 def measure_mount(kind, space, origin, share, data_bytes, compute, names):
-    tag = f"{kind.name}-{compute}-{share}-{names[0].replace(' ', '-')}"
+    tag = f"{kind.name}-{compute}-{share}-{names[0]}".replace(" ", "-")
     mount = kind(space, origin, int(data_bytes * share), tag)
     rows = []
     mount.start()
@@ -292,7 +312,7 @@ def main():
     parser.add_argument("--work-dir", default=None, help="where to put caches; default: the system's temporary folder")
     options = parser.parse_args()
     only = options.only.split(",")
-    kinds = [kind for kind in (Rclone, S3fs, Winnow) if kind.name in only]
+    kinds = [kind for kind in (Rclone, S3fs, Winnow, WinnowInMemory) if kind.name.split()[0] in only]
     origin = Origin(options.files, 20_000, 110_000)
     rows = []
     try:

@@ -3,13 +3,14 @@ import sys
 
 LATENCY_MS, BANDWIDTH = 10, 100_000_000
 WORKERS = 4
-AT_ONCE = {"winnow": 32}  # requests under way; the others fetch when a reader asks
+AT_ONCE = 32  # requests of winnow's under way; the others fetch when a reader asks
+IN_MEMORY = "winnow in memory"
 DECLARED, COLD_DECLARED = "order declared", "cold, order declared"
 BINS = 64  # of sizes, in the model
 
 
 def latency_bound(what, files):
-    return files * LATENCY_MS / 1000 / AT_ONCE.get(what, WORKERS)
+    return files * LATENCY_MS / 1000 / (AT_ONCE if what.startswith("winnow") else WORKERS)
 
 
 def best_without_order(sizes, held, window_bytes, compute, disk_s):
@@ -29,7 +30,7 @@ def best_without_order(sizes, held, window_bytes, compute, disk_s):
     while (left := sum(unread)) > 0.5:
         ready = min(1.0, sum(ahead) / left)
         pause = (1 - ready) * wait + ready * from_disk + compute / 1000
-        share = min(1.0, WORKERS * step / pause / left)
+        share = min(1.0, WORKERS * step / pause / left) if pause > 0 else 1.0
         asked_bytes = sum((some - there) * share * size for some, there, size in zip(unread, ahead, mean))
         unread = [some * (1 - share) for some in unread]
         ahead = [there * (1 - share) for there in ahead]
@@ -81,22 +82,22 @@ def targets(rows, sizes, disk_s, share):
                 faster(f"cold, compute {compute}: x {peer}", theirs, ours, 6, cold_bound)
                 faster(f"warm from disk, compute {compute}: x {peer}", theirs_warm, warm, 10, max(compute_s, 0.001),
                        theirs_warm["seconds"] / max(compute_s, disk_s))
-        part = find(rows, "winnow", share, "third", compute)
         peers = [find(rows, peer, share, "third", compute) for peer in ("rclone", "s3fs")]
         peers = [row["seconds"] for row in peers if row]
-        if part and peers:
-            held = part["held_before"]
-            best = best_without_order(sizes, held, held / files * data_bytes, compute, disk_s)
-            target(f"{share:.0%} cache, compute {compute}: x the better of both", part["seconds"] / min(peers), 0.35, False,
-                   best / min(peers))
-        declared = find(rows, "winnow", share, DECLARED, compute)
-        if declared and peers:
-            target(f"{share:.0%} cache, order declared, compute {compute}: x the better of both",
-                   declared["seconds"] / min(peers), 0.35, False)
+        for what in ("winnow", IN_MEMORY) if peers else ():
+            if part := find(rows, what, share, "third", compute):
+                held = part["held_before"]
+                window, hit_s = (data_bytes * share, 0) if what == IN_MEMORY else (held / files * data_bytes, disk_s)
+                best = best_without_order(sizes, held, window, compute, hit_s)
+                target(f"{share:.0%} cache, {what}, compute {compute}: x the better of both",
+                       part["seconds"] / min(peers), 0.35, False, best / min(peers))
+            if declared := find(rows, what, share, DECLARED, compute):
+                target(f"{share:.0%} cache, {what}, order declared, compute {compute}: x the better of both",
+                       declared["seconds"] / min(peers), 0.35, False)
     for row in rows:
-        if row["what"] != "winnow":
+        if not row["what"].startswith("winnow"):
             continue
-        name = f"{row['cache']:.0%} {row['epoch']} compute {row['compute']}"
+        name = f"{row['what']} {row['cache']:.0%} {row['epoch']} compute {row['compute']}"
         allowed = (1 - row["held_before"] / files) * files + 0.01 * files
         target(f"{name}: GETs", row["gets"], allowed, False)
         target(f"{name}: disk MB", row["disk_mb"], row["disk_limit_mb"], False)
@@ -111,7 +112,8 @@ def print_table(rows, sizes, disk_s, share):
           f"Cache: disk and memory together, of the data's bytes; winnow's index and headers come out of it, so 100 % does\n"
           f"not hold all. s3fs has no limit for its cache and may use more than it is given: see its disk. "
           f"Bounds of a cold epoch: all bytes at the origin's bandwidth, and all requests at its latency,\n"
-          f"{WORKERS} at a time for who fetches when a reader asks, {AT_ONCE['winnow']} for winnow. "
+          f"{WORKERS} at a time for who fetches when a reader asks, {AT_ONCE} for winnow. {IN_MEMORY}: all of its cache is page cache, "
+          "which is told instead of its disk.\n"
           "GETs include those made between the epoch before and this one, in brackets.\n"
           f"The disk itself takes {disk_s:.2f} s for as many direct reads of the same sizes by {WORKERS} processes.\n")
     print("| | cache | epoch | compute | s | bandwidth bound s | latency bound s | GETs | held before | disk MB | RSS MB | stolen |\n"

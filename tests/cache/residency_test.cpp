@@ -135,7 +135,7 @@ TEST(Residency, WhatCameAheadStaysUntilItIsRead) {
   Ledger ledger(10'000, "importance");
   Residency& residency = ledger.residency;
   for (std::uint64_t id = 1; id <= 100; ++id) residency.add(SampleId{id}, 40 * kPage, 40 * kPage, true);
-  EXPECT_TRUE(residency.has_room_ahead(1'000 * kPage));
+  EXPECT_TRUE(residency.has_room_ahead(4'000 * kPage));
   EXPECT_FALSE(residency.has_room_ahead(5'000 * kPage)) << "readers need some room, too";
   for (std::uint64_t id = 101; id <= 260; ++id) residency.add(SampleId{id}, 40 * kPage, 40 * kPage);
   for (const SampleId id : residency.choose_victims()) EXPECT_GT(value(id), 100u) << "left before it was read";
@@ -145,7 +145,7 @@ TEST(Residency, WhatCameAheadStaysUntilItIsRead) {
 }
 
 TEST(Residency, OfASmallBudgetHalfMayComeAhead) {
-  for (const std::uint64_t pages : {512u, 4096u}) {  // 2 MiB and 16 MiB
+  for (const std::uint64_t pages : {512u, 2048u}) {  // 2 MiB and 8 MiB
     Ledger ledger(pages, "importance");
     Residency& residency = ledger.residency;
     EXPECT_TRUE(residency.has_room_ahead(pages / 2 * kPage)) << pages;
@@ -156,12 +156,24 @@ TEST(Residency, OfASmallBudgetHalfMayComeAhead) {
   }
 }
 
-TEST(Residency, OfALargerBudgetReadersKeepAQuarterAndAtLeast16MiB) {
-  Ledger medium(12'288, "importance"), large(40'000, "importance");  // 48 MiB and 156 MiB
-  EXPECT_TRUE(medium.residency.has_room_ahead(8'192 * kPage));
-  EXPECT_FALSE(medium.residency.has_room_ahead(8'193 * kPage));
-  EXPECT_TRUE(large.residency.has_room_ahead(30'000 * kPage));
-  EXPECT_FALSE(large.residency.has_room_ahead(30'001 * kPage));
+TEST(Residency, OfALargerBudgetReadersKeepWhat32OfThemNeed) {
+  Ledger ledger(32'768, "importance");  // 128 MiB, of which 4 are made free at a time
+  Residency& residency = ledger.residency;
+  const auto most_ahead = [&] {
+    std::uint64_t pages = 0;
+    while (residency.has_room_ahead((pages + 1) * kPage)) ++pages;
+    return pages;
+  };
+  EXPECT_EQ(most_ahead(), 32'768 - 1'024 - 1'024) << "4 MiB at least";
+  EXPECT_EQ(most_ahead() * kPage, Residency::most_ahead(32'768 * kPage));
+  residency.add(A, kPage, 64 * kPage);
+  EXPECT_EQ(most_ahead(), 32'768 - 1'024 - 32 * 64) << "as large as those that are read";
+  residency.add(B, kPage, 100'000 * kPage);
+  EXPECT_EQ(most_ahead(), 32'768 - 1'024 - 8'192) << "a quarter at most";
+  residency.begin_epoch();
+  EXPECT_EQ(most_ahead(), 32'768 - 1'024 - 8'192);
+  residency.begin_epoch();
+  EXPECT_EQ(most_ahead(), 32'768 - 1'024 - 1'024) << "nothing large was read for an epoch";
 }
 
 TEST(Residency, VictimsAreEnoughToComeUnderTheBudget) {
