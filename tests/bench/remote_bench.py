@@ -167,7 +167,7 @@ class Winnow(Mount):
 
 
 class WinnowInMemory(Winnow):
-    """For a cache that is smaller than the data. After each epoch nothing is held, since all pages are dropped."""
+    """All of the budget is page cache. After each epoch nothing is held, since all pages are dropped."""
     name = IN_MEMORY
 
     def room(self):
@@ -268,7 +268,7 @@ def plans_of(kind, share):
     if share < 1:
         return [["first", "second", "third"] + ([DECLARED] if issubclass(kind, Winnow) else [])]
     if kind is WinnowInMemory:
-        return []
+        return [["cold"]]
     return [["cold"] + kind.warm_rounds * ["warm"]] + ([[COLD_DECLARED]] if kind is Winnow else [])
 
 

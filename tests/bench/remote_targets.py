@@ -71,9 +71,10 @@ def targets(rows, sizes, disk_s, share):
         warm = find(rows, "winnow", 1.0, "warm", compute)
         compute_s = files * compute / 1000 / WORKERS
         cold_bound = max(bound_s, latency_bound("winnow", files), compute_s)
-        if ours:
-            target(f"cold, compute {compute}: x the bound of {cold_bound:.1f} s", ours["seconds"] / cold_bound, 1.25, False,
-                   best_without_order(sizes, 0, data_bytes, compute, disk_s) / cold_bound)
+        for what, hit_s in (("winnow", disk_s), (IN_MEMORY, 0)):
+            if cold := find(rows, what, 1.0, "cold", compute):
+                target(f"cold, {what}, compute {compute}: x the bound of {cold_bound:.1f} s", cold["seconds"] / cold_bound,
+                       1.25, False, best_without_order(sizes, 0, data_bytes, compute, hit_s) / cold_bound)
         if declared := find(rows, "winnow", 1.0, COLD_DECLARED, compute):
             target(f"cold, order declared, compute {compute}: x the bound", declared["seconds"] / cold_bound, 1.25, False)
         for peer in ("rclone", "s3fs"):
