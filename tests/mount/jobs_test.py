@@ -261,7 +261,8 @@ def test_a_declared_order_with_tracking_is_fetched_in_that_order(origin, bucket,
     assert len(far) <= len(order) // 20, "no further apart"
     for key in order:
         assert (mounted / key).read_bytes() == bucket[key]
-    assert origin.gets() == FILES
+    taken_back = 0 if disk else FILES // 10  # pages, by kernels that reclaim what lies idle (DAMON)
+    assert FILES <= origin.gets() <= FILES + taken_back
     wait_until(lambda: mounted.status()["prefetch"]["declared_files_left"] == 0, "the order was read")
 
 
