@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <deque>
 #include <future>
+#include <thread>
 
 #include "cache/directory_source.h"
 #include "cache/fetcher.h"
@@ -140,6 +142,11 @@ TEST_F(FetcherPrefetchTest, StoppingTellsAlsoThoseThatNeverBegan) {
   fetcher->read(ref(3), {0, 10}, first.waiter());
   std::thread stopper([&] { fetcher->stop(); });
   EXPECT_EQ(first.error(), errno_error(EIO));
+  std::deque<Ending> refused;  // the last one, at once: from then on nothing begins
+  do {
+    std::this_thread::sleep_for(1ms);
+    fetcher->prefetch(ref(4), {refused.size(), 1}, refused.emplace_back().done());
+  } while (refused.back().times() == 0);
   source.release();
   stopper.join();
   EXPECT_EQ(endings[2].wait(), Brought::kNothing);
