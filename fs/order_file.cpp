@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <optional>
@@ -50,6 +51,7 @@ class ListedFiles {
   ListedFiles(const std::string& path, const Tree& tree, const std::string& mountpoint)
       : path_(path), tree_(tree), mountpoint_(mountpoint), file_(path) {
     if (!file_) throw StartupError(path + ": " + errno_text(errno) + "; name a file that the daemon can read");
+    if (std::filesystem::is_directory(path)) throw StartupError(path + " is a folder; name a file with one path a line");
   }
 
   // Calls take(line) for every line that is not empty; it uses file() and refuse().

@@ -30,7 +30,8 @@ void Warm::check(const std::vector<FileRef>& files, const WarmOptions& options) 
   Flying flying(at_once, kMostInMemory);
   WorkerPool checkers({.name = "winnow-check", .max_threads = at_once});
   for (const FileRef& file : files) {
-    if (cancelled_) break;
+    source_fails_ = source_fails(options.source_timeout);
+    if (cancelled_ || source_fails_) break;
     const std::uint64_t bytes = std::min(file.version.size, kFromSource) + 2 * kCompared;
     flying.begin(bytes);
     checkers.submit(WorkerPool::Urgency::kDemand, 0, [this, &file, &flying, &options, bytes] {
@@ -48,6 +49,8 @@ void Warm::act_on(const Comparison& found, const FileRef& file) {
     if (parts_.tiers.pages() != nullptr) parts_.tiers.pages()->discard(file.id);
   }
   if (found.finding == Finding::kChanged) parts_.reads.note_changed(file);
+  if (found.finding != Finding::kNotHeld && found.finding != Finding::kTorn)
+    note_source(file, found.finding != Finding::kFailed);
   count(found);
   done(file);
 }

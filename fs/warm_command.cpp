@@ -118,8 +118,8 @@ void complain(const nlohmann::json& result, const std::string& mountpoint, bool 
                        "; mend that and run it again a minute later, it goes on where it stopped");
   }
   if (result.value("source_fails", false)) {
-    throw StartupError("given up with " + std::to_string(number("held_files")) + " of " +
-                       std::to_string(number("files")) + " files warmed, as file after file could not be read from the source; look at winnow " +
+    throw StartupError("given up with " + std::to_string(number(check ? "done_files" : "held_files")) + " of " +
+                       std::to_string(number("files")) + " files " + (check ? "checked" : "warmed") + ", as file after file could not be read from the source; look at winnow " +
                        "status and at winnow.log in the state directory, and run it again when the source answers, " +
                        "it goes on where it stopped");
   }

@@ -1,5 +1,7 @@
 #include "cache/s3/s3_source.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -88,6 +90,13 @@ Result<FileStat> S3Source::stat_folder(const std::string& path) {
   return folder_stat(page.objects.empty() ? 0 : page.objects[0].modified);
 }
 
+// Why, which an errno does not tell; of objects that changed or went, whoever reads says so.
+void S3Source::note_failed(const std::string& key, const Failure& failure) {
+  if (failure.code == ENOENT || failure.code == ESTALE) return;
+  const auto line = failures_.note("the store did not give " + key + ": " + failure.text, FailureLog::Clock::now());
+  if (line) spdlog::warn("{}", *line);
+}
+
 Result<Bytes> S3Source::read(const std::string& path, const Version& version, std::uint64_t offset,
                              std::size_t size) {
   const std::string key = location_.prefix + path;
@@ -103,7 +112,10 @@ Result<Bytes> S3Source::read(const std::string& path, const Version& version, st
   const bool whole = expected == version.size;
   ObjectFacts facts;
   const Failure failure = client_.get(key, offset, whole, into, facts);
-  if (failure.code != 0) return errno_error(failure.code);
+  if (failure.code != 0) {
+    note_failed(key, failure);
+    return errno_error(failure.code);
+  }
   if (!has_content_of(facts, version)) return errno_error(ESTALE);
   if (whole && facts.etag_is_md5 && !etag_check_.accepts(key, facts.etag, into)) return errno_error(EIO);
   return Bytes(std::move(buffer), expected);

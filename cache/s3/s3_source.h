@@ -29,12 +29,14 @@ class S3Source final : public Source {
  private:
   Result<FileStat> stat_folder(const std::string& path);
   Result<ObjectFacts> look_at(const std::string& key);
+  void note_failed(const std::string& key, const Failure& failure);
 
   const S3Options options_;
   const S3Location location_;
   const std::string url_;
   S3Client client_;
   EtagCheck etag_check_;
+  FailureLog failures_;
 };
 
 }  // namespace winnow::s3

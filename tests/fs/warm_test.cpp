@@ -336,6 +336,17 @@ TEST_F(WarmTest, ASourceThatHangsIsGivenUpAfterFewFiles) {
   EXPECT_LE(made.failed_files, 5u) << "a file may have been begun meanwhile";
 }
 
+TEST_F(WarmTest, ACheckGivesUpASourceThatFailsToo) {
+  start();
+  warm->run({});
+  source.fails_all = true;
+  const WarmProgress made = warm->run({.check = true, .at_once = 1});
+  EXPECT_TRUE(made.source_fails);
+  EXPECT_GE(made.failed_files, 32u);
+  EXPECT_LE(made.done_files, 33u);
+  EXPECT_EQ(made.wrong_files + made.changed_files, 0u);
+}
+
 TEST_F(WarmTest, ManyFilesThatChangedAreNoFailingSource) {
   folder.file("e/last", "some bytes");
   start();
