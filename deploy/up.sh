@@ -15,7 +15,7 @@ fi
 cd "$(dirname "$0")/.."
 . deploy/packages.sh
 install_missing "${WINNOW_BUILD_PACKAGES[@]}"
-[ -x build/release/fs/winnow ] || echo "building (a minute or two the first time) ..."
+[ -x build/release/fs/winnow ] || echo "building (some minutes the first time) ..."
 options=()
 [ -f build/release/CMakeCache.txt ] || options=(-- -DWINNOW_TESTS=OFF)
 build_winnow release winnow winnow_policy_c "${options[@]}"
