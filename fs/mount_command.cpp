@@ -209,11 +209,11 @@ void apply(const MountWords& words, MountOptions& options) {
 }
 
 CLI::Validator size_check() {
-  return check([](const std::string& text) { parse_size(text, machine_memory()); }, "SIZE");
+  return parsed_by([](const std::string& text) { parse_size(text, machine_memory()); }, "SIZE");
 }
 
 CLI::Validator disk_check() {
-  return check(
+  return parsed_by(
       [](const std::string& text) {
         if (text.ends_with('%')) throw std::invalid_argument("'" + text + "' is not a size of a disk; write 512M, 200G or 1T");
         parse_size(text, 0);
@@ -222,11 +222,11 @@ CLI::Validator disk_check() {
 }
 
 CLI::Validator duration_check() {
-  return check([](const std::string& text) { parse_duration(text); }, "DURATION");
+  return parsed_by([](const std::string& text) { parse_duration(text); }, "DURATION");
 }
 
 CLI::Validator umask_check() {
-  return check(
+  return parsed_by(
       [](const std::string& text) {
         const bool octal =
             !text.empty() && text.size() <= 4 && text.find_first_not_of("01234567") == std::string::npos;

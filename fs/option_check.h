@@ -9,7 +9,7 @@ namespace winnow {
 
 // Runs the parser for the sake of its error.
 template <typename Parse>
-CLI::Validator check(Parse parse, const std::string& kind) {
+CLI::Validator parsed_by(Parse parse, const std::string& kind) {
   return CLI::Validator(
       [parse](std::string& text) {
         try {

@@ -6,10 +6,13 @@
 #include <fstream>
 #include <functional>
 #include <optional>
+#include <sstream>
 #include <unordered_set>
 
 #include "cache/result.h"
+#include "fs/csv.h"
 #include "policy/cache_importance.h"
+#include "policy/error.h"
 
 namespace winnow {
 
@@ -36,14 +39,16 @@ std::string shown(std::string_view text) {
 }
 
 // As CSV writers quote a path that holds commas or quotes.
-std::string unquoted(std::string_view cell) {
-  if (cell.size() < 2 || cell.front() != '"' || cell.back() != '"') return std::string(cell);
-  std::string out;
-  for (std::size_t i = 1; i + 1 < cell.size(); ++i) {
-    out += cell[i];
-    if (cell[i] == '"' && cell[i + 1] == '"') ++i;
+std::string unquoted(const std::string& path) {
+  if (path.size() < 2 || !path.starts_with('"') || !path.ends_with('"')) return path;
+  std::istringstream text(path);
+  std::vector<std::string> cells;
+  try {
+    CsvReader(text, "the scores").next(cells);
+  } catch (const PolicyError&) {  // no quoted cell, but perhaps a name
+    return path;
   }
-  return out;
+  return cells.size() == 1 ? cells[0] : path;
 }
 
 class ListedFiles {
@@ -112,7 +117,7 @@ std::vector<std::pair<SampleId, double>> read_scores(const std::string& path, co
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), score);
     if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(score))
       files.refuse(shown(line) + " is not path,score; write a number behind the last comma");
-    ids.push_back(files.file(unquoted(line.substr(0, comma))));
+    ids.push_back(files.file(unquoted(std::string(line.substr(0, comma)))));
     scores.push_back(score);
   });
   const std::vector<double> importance = cache_importance(scores, Buckets(static_cast<Index>(ids.size())));

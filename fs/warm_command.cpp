@@ -154,7 +154,7 @@ void add_warm_command(CLI::App& app) {
       ->capture_default_str();
   command->add_option("--list", *list, "File with one path a line, for --order list");
   command->add_option("--fraction", *fraction, "How many of the files, in that order: 20% or 0.2")
-      ->check(check([](const std::string& text) { parse_fraction(text); }, "SHARE"))
+      ->check(parsed_by([](const std::string& text) { parse_fraction(text); }, "SHARE"))
       ->capture_default_str();
   command->add_flag("--check", *compare, "Compare what is cached with the source instead; what differs is dropped");
   command->add_flag("--json", *as_json, "Print the result as JSON");

@@ -144,8 +144,9 @@ TEST_F(FetcherPrefetchTest, StoppingTellsAlsoThoseThatNeverBegan) {
   EXPECT_EQ(first.error(), errno_error(EIO));
   std::deque<Ending> refused;  // the last one, at once: from then on nothing begins
   do {
-    std::this_thread::sleep_for(1ms);
-    fetcher->prefetch(ref(4), {refused.size(), 1}, refused.emplace_back().done());
+    std::this_thread::sleep_for(1ms);  // between looks: nobody tells that it has stopped
+    const Range another{refused.size(), 1};
+    fetcher->prefetch(ref(4), another, refused.emplace_back().done());
   } while (refused.back().times() == 0);
   source.release();
   stopper.join();

@@ -62,6 +62,8 @@ TEST_F(OrderFileTest, AScoresRankBecomesTheImportance) {
   EXPECT_EQ(scores[1], std::pair(id("b/with, comma"), 1.0));
   EXPECT_EQ(scores[2], std::pair(id("a/two"), 0.0));
   EXPECT_EQ(read_scores(file("\"b/with, comma\",9\n"), *tree, "/mnt/x").at(0).first, id("b/with, comma"));
+  EXPECT_NE(refusal("\"a\"\"b\",1\n", true).find("no file 'a\"b'"), std::string::npos);
+  EXPECT_NE(refusal("\"a\"\",1\n", true).find("no file '\"a\"\"'"), std::string::npos) << "the quote does not end";
 }
 
 TEST_F(OrderFileTest, AScoreIsANumber) {
