@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
+#include <vector>
 
 #include "cache/bytes.h"
 #include "cache/file_ref.h"
@@ -14,6 +16,12 @@ class ByteTier {
   virtual ~ByteTier() = default;
   // [offset, offset + size) of the file, or nothing if any of it is missing. May block.
   virtual std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) = 0;
+  // Several whole files at once, where that is faster.
+  virtual std::vector<std::optional<Bytes>> read_each(std::span<const FileRef> files) {
+    std::vector<std::optional<Bytes>> bytes;
+    for (const FileRef& file : files) bytes.push_back(read(file, 0, file.version.size));
+    return bytes;
+  }
   // How much of that, from its beginning on, is there: a hint, which read() may no longer find true.
   virtual std::uint64_t held_from(const FileRef& file, std::uint64_t offset, std::uint64_t size) const = 0;
   // Takes them if it will; does not wait for that.

@@ -75,11 +75,33 @@ bool Fetcher::fetch_here(const FlightPtr& flight) {
   return true;
 }
 
-bool Fetcher::prefetch(const FileRef& file, Range range, Prefetched done) {
+bool Fetcher::prefetch(const FileRef& file, Range range, Prefetched done, bool near) {
   if (range.size > options_.whole_file_bytes) return false;
-  const FlightPtr flight = flights_.book(file, range, std::move(done));
+  const FlightPtr flight = flights_.book(file, range, near, std::move(done));
   if (flight) submit(WorkerPool::Urgency::kBackground, flight);
   return flight != nullptr;
+}
+
+void Fetcher::bring_from_tier(std::vector<FileRef> files, const Landed& landed) {
+  std::vector<FlightPtr> flights;
+  for (FileRef& file : files) {
+    const FlightPtr flight = flights_.book(file, {0, file.version.size}, true, {});
+    if (!flight || !flights_.begin(flight, Clock::now())) continue;
+    if (&file != &files[flights.size()]) files[flights.size()] = std::move(file);
+    flights.push_back(flight);
+  }
+  files.resize(flights.size());
+  std::vector<std::optional<Bytes>> bytes = tier_.read_each(files);
+  for (std::size_t i = 0; i < flights.size(); ++i) {
+    if (bytes[i]) {
+      flights_.land(flights[i], *bytes[i]);
+      landed(flights[i], *bytes[i]);
+      bytes[i].reset();
+    } else if (!pool_.submit(WorkerPool::Urgency::kBackground, files[i].version.size,
+                             [this, flight = flights[i]] { fetch(flight); })) {  // lost meanwhile, and perhaps boarded
+      flights_.land(flights[i], errno_error(EIO));
+    }
+  }
 }
 
 void Fetcher::submit(WorkerPool::Urgency urgency, const FlightPtr& flight) {

@@ -57,7 +57,10 @@ class Fetcher {
   // this returns, unless this gives false: it is being fetched already, or is more than `whole_file_bytes`.
   using Brought = winnow::Brought;
   using Prefetched = winnow::Prefetched;
-  bool prefetch(const FileRef& file, Range range, Prefetched done);
+  bool prefetch(const FileRef& file, Range range, Prefetched done, bool near = false);  // `near`: as Flight::is_near
+  // The same for several files that the tier holds, all together and on the caller's thread: blocks for the tier. What is
+  // being fetched already is left alone. `landed` as above, called for each.
+  void bring_from_tier(std::vector<FileRef> files, const Landed& landed);
   std::uint64_t most_at_once() const { return options_.whole_file_bytes; }
 
   void retire(const FlightPtr& flight) { flights_.retire(flight); }

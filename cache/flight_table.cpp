@@ -31,10 +31,10 @@ FlightPtr FlightTable::board(const FileRef& file, Range asked, const std::functi
   return nullptr;
 }
 
-FlightPtr FlightTable::book(const FileRef& file, Range range, Prefetched done) {
+FlightPtr FlightTable::book(const FileRef& file, Range range, bool near, Prefetched done) {
   const std::lock_guard lock(mutex_);
   if (covering(file, range)) return nullptr;
-  auto flight = std::make_shared<Flight>(file, range, std::move(done));
+  auto flight = std::make_shared<Flight>(file, range, near, std::move(done));
   flights_[value(file.id)].push_back(flight);
   return flight;
 }

@@ -38,11 +38,12 @@ class Flight {
   const FileRef file;
   const Range range;
   const bool prefetched;  // nobody had asked for it when it was booked
+  const bool is_near;     // but somebody will, and soon
 
   Flight(FileRef which, Range what, std::chrono::steady_clock::time_point waiting_since)
-      : file(std::move(which)), range(what), prefetched(false), waiting_since_(waiting_since) {}
-  Flight(FileRef which, Range what, Prefetched done)
-      : file(std::move(which)), range(what), prefetched(true), done_(std::move(done)) {}
+      : file(std::move(which)), range(what), prefetched(false), is_near(false), waiting_since_(waiting_since) {}
+  Flight(FileRef which, Range what, bool near, Prefetched done)
+      : file(std::move(which)), range(what), prefetched(true), is_near(near), done_(std::move(done)) {}
   // One that never began, and is let go of by the last who could begin it, has brought nothing.
   ~Flight() { end(Brought::kNothing); }
   Flight(const Flight&) = delete;
@@ -84,7 +85,7 @@ class FlightTable {
                   Clock::time_point now, BytesWaiter waiter);
 
   // Books a flight for nobody yet; null if one covers the range already (`done` is then not called).
-  FlightPtr book(const FileRef& file, Range range, Prefetched done);
+  FlightPtr book(const FileRef& file, Range range, bool near, Prefetched done);
 
   // Whoever gets true fetches and lands it, nobody else does: it may wait in two queues.
   bool begin(const FlightPtr& flight, Clock::time_point now);

@@ -10,7 +10,11 @@ void PrefetchLimit::on_success(Duration took) {
   usual_ = usual_ == 0 ? seconds : 0.9 * usual_ + 0.1 * seconds;
   if (--until_probe_ <= 0) return begin_probe();
   if (--until_change_ > 0) return;
-  const bool is_slow = unhurried_ > 0 && usual_ > kSlow * unhurried_ && usual_ > unhurried_ + kSlowBy;
+  bool is_slow = unhurried_ > 0 && usual_ > kSlow * unhurried_ && usual_ > unhurried_ + kSlowBy;
+  if (is_slow && limit_ <= kFew) {  // so few make no queue: this is its pace now
+    unhurried_ = usual_;
+    is_slow = false;
+  }
   limit_ = is_slow ? std::max(1.0, limit_ * 0.9) : std::min<double>(most_, limit_ + 1);
   was_slow_ = was_slow_ || is_slow;
   until_change_ = was_slow_ ? static_cast<int>(limit_) : 4;

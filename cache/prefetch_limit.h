@@ -21,6 +21,7 @@ class PrefetchLimit {
  private:
   static constexpr int kFirstProbe = 128;  // answers after which it is found out how soon they come with few under way
   static constexpr int kProbeEvery = 2048;
+  static constexpr double kFew = 2;
   static constexpr double kSlow = 1.3;       // times as long as with few
   static constexpr double kSlowBy = 0.0015;  // and by so many seconds
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <vector>
 
 #include "cache/fetcher.h"
 #include "cache/file_ref.h"
@@ -26,7 +28,14 @@ class AheadStore {
   virtual void foresee(SampleId id, Prospect prospect) = 0;
 
   // Brings a file; `done` is called once, from any thread, unless this gives false: it is being fetched already.
-  virtual bool fetch(const FileRef& file, Fetcher::Prefetched done) = 0;
+  virtual bool fetch(const FileRef& file, bool near, Fetcher::Prefetched done) = 0;
+
+  // Where there is a disk and the order of reads is known, what will be read soon is brought near, into memory. While an
+  // order is followed, nothing else comes there ahead of its reader.
+  virtual void follow_order(bool is_followed) = 0;
+  virtual bool is_near(SampleId id, std::uint64_t size) const = 0;  // all of it
+  virtual bool has_room_near(std::uint64_t bytes) const = 0;        // never, if there is no disk
+  virtual void bring_near(std::vector<FileRef> held, std::function<void()> done) = 0;  // `done`: once, from any thread
 };
 
 }  // namespace winnow

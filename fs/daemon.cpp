@@ -292,6 +292,7 @@ Daemon::~Daemon() {
   if (kernel_) kernel_->pages().detach();
   if (reads_) reads_->stop();
   if (notifications_) notifications_->stop();
+  if (tiers_) tiers_->stop();
   if (watcher_.joinable()) watcher_.join();
 }
 

@@ -14,6 +14,11 @@ std::optional<SampleId> DeclaredOrder::next() const {
   return order_[next_];
 }
 
+std::optional<SampleId> DeclaredOrder::next_near() const {
+  if (!is_in_force() || next_near_ >= next_) return std::nullopt;
+  return order_[next_near_];
+}
+
 void DeclaredOrder::note_read(SampleId id, Clock::time_point now) {
   const std::size_t place = place_.get(value(id));
   if (!is_in_force() || place == 0 || read_[place - 1]) return;

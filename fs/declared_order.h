@@ -20,6 +20,7 @@ class DeclaredOrder {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::size_t kReadersApart = 256;       // how far apart its readers may be
+  static constexpr std::size_t kSoon = 64;                // places behind what is near
   static constexpr std::uint64_t kFollowed = 32;          // so many reads show that somebody follows it
   static constexpr std::chrono::minutes kLongestRest{5};  // while another job reads
 
@@ -35,6 +36,11 @@ class DeclaredOrder {
   void pass() { ++next_; }
   bool readers_are_past_next() const { return next_ + kReadersApart < furthest_; }
 
+  // The same for bringing what was fetched near to its readers; it never goes before fetching.
+  std::optional<SampleId> next_near() const;
+  void pass_near() { ++next_near_; }
+  bool fetches_near() const { return next_ < next_near_ + kSoon; }  // what is fetched next is read soon
+
   void note_read(SampleId id, Clock::time_point now);
   void note_reader(SampleId id, int group);  // who it is, where that is seen
   // Where opens are not seen, what was pushed is read without a sign: readers of `id` must have passed these.
@@ -47,6 +53,7 @@ class DeclaredOrder {
   PagedArray<std::uint32_t> place_;  // in it, from 1
   std::vector<bool> read_;
   std::size_t next_ = 0;
+  std::size_t next_near_ = 0;
   std::size_t left_ = 0;
   std::size_t furthest_ = 0;  // the last place that was read
   std::size_t until_ = 0;     // all before this place was passed

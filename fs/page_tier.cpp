@@ -38,7 +38,7 @@ void PageTier::note_read(const FileRef& file, std::uint64_t bytes) {
 
 void PageTier::push(Push push) {
   const std::uint64_t size = push.bytes.size();
-  if (push.ahead && (!push_ahead_ || !residency_.has_room_ahead(size))) return push.done();
+  if (push.ahead && ((!push_ahead_ && !push.near) || !residency_.has_room_ahead(size))) return push.done();
   if (waiting_bytes_.fetch_add(size) + size > kMaxWaitingBytes) {
     waiting_bytes_ -= size;
     ++skipped_pushes_;
@@ -49,7 +49,7 @@ void PageTier::push(Push push) {
   note_coming(id, true);
   const bool taken =
       notifications_.submit(WorkerPool::Urgency::kBackground, 0, [this, size, id, push = std::move(push)] {
-        store(push);
+        if (store(push)) trim_soon();
         note_coming(id, false);
         push.done();
         waiting_bytes_ -= size;
@@ -57,6 +57,12 @@ void PageTier::push(Push push) {
   if (taken) return;
   note_coming(id, false);
   done();
+}
+
+void PageTier::push_here(const Push& push) {
+  if (store(push)) trim();  // many come in a row, and a trim that waits its turn would be late
+  push.done();
+  expect_no_more(push.bytes.size());
 }
 
 void PageTier::note_coming(SampleId id, bool is_coming) {
@@ -73,7 +79,8 @@ bool PageTier::is_coming(SampleId id) const {
   return coming_.contains(value(id));
 }
 
-void PageTier::store(const Push& push) {
+// True if the budget is passed.
+bool PageTier::store(const Push& push) {
   std::uint64_t stored = 0;
   for (const Range& range : push.missing()) {
     const Bytes part = push.bytes.part(range.offset - push.offset, range.size);
@@ -84,10 +91,10 @@ void PageTier::store(const Push& push) {
     }
     stored += part.size();
   }
-  if (stored == 0) return;
+  if (stored == 0) return false;
   ++pushed_files_;
   pushed_bytes_ += stored;
-  if (residency_.add(push.file.id, stored, push.file.version.size, push.ahead)) trim_soon();
+  return residency_.add(push.file.id, stored, push.file.version.size, push.ahead);
 }
 
 std::error_code PageTier::store_when_known(NodeId id, std::uint64_t offset, std::span<const std::byte> bytes) {

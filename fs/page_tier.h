@@ -57,11 +57,16 @@ class PageTier {
     std::uint64_t offset = 0;  // of `bytes` in the file
     Bytes bytes;
     bool ahead = false;  // nobody has asked for the file yet
+    bool near = false;   // but somebody will, and soon: push_ahead() does not matter
     std::function<std::vector<Range>()>
         missing;                 // what the kernel still lacks, asked when it is the push's turn
     std::function<void()> done;  // called in any case, from any thread
   };
   void push(Push push);
+  // On the caller's thread: may wait for the kernel, as KernelCache says. expect() was told of the bytes before.
+  void push_here(const Push& push);
+  void expect(std::uint64_t bytes) { waiting_bytes_ += bytes; }  // for push_here(); they count as waiting
+  void expect_no_more(std::uint64_t bytes) { waiting_bytes_ -= bytes; }
   std::uint64_t waiting_bytes() const { return waiting_bytes_; }  // for their push
   // Whether so much more may be pushed ahead of its reader, besides what waits for its push.
   bool has_room_ahead(std::uint64_t bytes) const { return residency_.has_room_ahead(waiting_bytes_ + bytes); }
@@ -84,7 +89,7 @@ class PageTier {
   PageTierCounts counts() const;
 
  private:
-  void store(const Push& push);
+  bool store(const Push& push);
   std::error_code store_when_known(NodeId id, std::uint64_t offset, std::span<const std::byte> bytes);
   void note_served(SampleId id);
   void note_coming(SampleId id, bool is_coming);

@@ -12,6 +12,11 @@ namespace {
 constexpr std::chrono::seconds kLookForEnded{5};
 constexpr std::chrono::milliseconds kLookAgain{50};  // the disk's queue holds more than it writes in this time
 
+// From the disk to memory: so many files at a time, and so many such bunches, since the disk works while others are pushed.
+constexpr std::size_t kBunchFiles = 8;
+constexpr std::uint64_t kBunchBytes = 1 << 20;
+constexpr unsigned kBunches = 8;
+
 }  // namespace
 
 // The thread runs even if it never fetches: it tells the tiers what jobs expect.
@@ -43,6 +48,7 @@ void Prefetch::on_open(const Tree& tree, const Node& file, int thread, bool in_m
     if (in_memory) consume(id);
     order_.note_reader(id, group);
     note_order_read(id, now);
+    note_near_read(file.stat.version.size);
   }
   if (!news.begins_epoch && !news.new_folder) return;
   if (news.begins_epoch) store_.begin_epoch();
@@ -104,11 +110,20 @@ void Prefetch::note_order_read(SampleId id, Clock::time_point now) {
   signal();
 }
 
+// There is room near for another bunch: looking after each file would cost more than the file.
+void Prefetch::note_near_read(std::uint64_t bytes) {
+  if (!waits_for_near_) return;
+  ++read_near_files_;
+  read_near_bytes_ += bytes;
+  if (read_near_files_ >= kBunchFiles || read_near_bytes_ >= kBunchBytes) signal();
+}
+
 void Prefetch::declare(std::vector<SampleId> order) {
   store_.begin_epoch();
   const std::lock_guard lock(mutex_);
   end_order();
   order_ = DeclaredOrder(std::move(order), Clock::now());
+  if (options_.tracked) store_.follow_order(order_.is_in_force());
   // All room is the order's.
   if (order_.is_in_force()) {
     for (const auto& [group, plan] : plans_) ahead_.forget(plan.reader);
@@ -118,6 +133,7 @@ void Prefetch::declare(std::vector<SampleId> order) {
 
 void Prefetch::end_order() {
   order_ = {};
+  if (options_.tracked) store_.follow_order(false);
   ahead_.forget(kOrderReader);
   survey_due_ = true;
   for (const auto& [group, plan] : plans_) plans_due_.insert(group);
@@ -139,6 +155,8 @@ void Prefetch::run() {
     }
     const bool planned = plan_next_due(lock);
     while (!stopping_ && start_next(lock)) {
+    }
+    while (!stopping_ && bring_next_near(lock)) {
     }
     if (planned || stopping_) continue;
     is_idle_ = true;
@@ -216,7 +234,7 @@ bool Prefetch::has_room(const Next& next, std::uint64_t room) {
 
 bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
   look_again_soon_ = false;
-  if (flying_ >= std::min(limit_.value(), options_.at_once)) return false;
+  if (flying_.size() >= std::min(limit_.value(), options_.at_once)) return false;
   const auto next = take_next();
   if (!next) return false;
   const auto tree = snapshots_.tree();
@@ -238,20 +256,22 @@ bool Prefetch::start_next(std::unique_lock<std::mutex>& lock) {
     pass(*next);
     return true;
   }
-  if (!has_room(*next, room)) return false;
+  // A disk that is full of what is read later keeps nothing from memory that is read soon.
+  const bool is_near = next->is_declared && order_.fetches_near() && store_.has_room_near(size);
+  if (!has_room(*next, room) && !is_near) return false;
   pass(*next);
-  ++flying_;
+  flying_.insert(value(next->id));
   flying_bytes_ += room;
   const FileRef file{next->id, tree->path(*node), node->stat.version};
   const auto began = Clock::now();
   lock.unlock();
   const bool begun = store_.fetch(
-      file, [this, next = *next, file, began](Fetcher::Brought brought) { finished(next, file, began, brought); });
+      file, is_near, [this, next = *next, file, began](Fetcher::Brought brought) { finished(next, file, began, brought); });
   lock.lock();
   if (const auto plan = plans_.find(next->group); begun && plan != plans_.end() && !next->is_declared)
     plan->second.begun.set(value(next->id), true);
   if (begun) return true;
-  --flying_;  // a reader was faster
+  flying_.erase(value(next->id));  // a reader was faster
   flying_bytes_ -= room;
   return true;
 }
@@ -260,7 +280,7 @@ void Prefetch::finished(const Next& next, const FileRef& file, Clock::time_point
   const bool is_kept = brought != Fetcher::Brought::kNothing && store_.has_taken(file);
   const std::uint64_t room = store_.room_for(file.version.size);
   const std::lock_guard lock(mutex_);
-  --flying_;
+  flying_.erase(value(next.id));
   flying_bytes_ -= room;
   if (brought == Fetcher::Brought::kNothing) {
     ++failed_;
@@ -276,13 +296,52 @@ void Prefetch::finished(const Next& next, const FileRef& file, Clock::time_point
   signal();
 }
 
+// Of the order, in order; what is still being fetched is waited for, what was not kept is passed over.
+std::vector<FileRef> Prefetch::take_next_near() {
+  const auto tree = snapshots_.tree();
+  std::vector<FileRef> bunch;
+  std::uint64_t bytes = 0;
+  waits_for_near_ = false;
+  read_near_files_ = 0;
+  read_near_bytes_ = 0;
+  while (bunch.size() < kBunchFiles && bytes < kBunchBytes) {
+    const auto id = order_.next_near();
+    if (!id || flying_.contains(value(*id))) break;
+    const auto node = tree->find(node_of(*id));
+    const std::uint64_t size = node ? node->stat.version.size : 0;
+    if (node && !order_.was_read(*id) && store_.holds(*id, size) && !store_.is_near(*id, size)) {
+      waits_for_near_ = !store_.has_room_near(bytes + size);
+      if (waits_for_near_) break;
+      bunch.push_back({*id, tree->path(*node), node->stat.version});
+      bytes += size;
+    }
+    order_.pass_near();
+  }
+  return bunch;
+}
+
+bool Prefetch::bring_next_near(std::unique_lock<std::mutex>& lock) {
+  if (!options_.tracked || nearing_ >= kBunches) return false;
+  std::vector<FileRef> bunch = take_next_near();
+  if (bunch.empty()) return false;
+  ++nearing_;
+  lock.unlock();
+  store_.bring_near(std::move(bunch), [this] {
+    const std::lock_guard again(mutex_);
+    --nearing_;
+    signal();
+  });
+  lock.lock();
+  return true;
+}
+
 PrefetchCounts Prefetch::counts() const {
   const std::lock_guard lock(mutex_);
   PrefetchCounts counts{.fetched = fetched_,
                         .failed = failed_,
                         .ahead_files = ahead_.files(),
                         .ahead_bytes = ahead_.bytes(),
-                        .at_once = flying_,
+                        .at_once = static_cast<unsigned>(flying_.size()),
                         .limit = options_.at_once == 0 ? 0 : limit_.value(),
                         .declared = order_.left(),
                         .idle = is_idle_};

@@ -16,6 +16,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -101,17 +102,20 @@ class Prefetch {
   void foresee(std::span<const Candidate> candidates, const std::set<int>& groups,
                std::unique_lock<std::mutex>& lock);
   bool start_next(std::unique_lock<std::mutex>& lock);
+  bool bring_next_near(std::unique_lock<std::mutex>& lock);
   // With mutex_ held:
   AheadStore::Prospect prospect_of(const Candidate& one, const std::set<int>& groups);
   void look_for_ended();
   void drop_plans();
   void begin_plan(int group);
   void note_order_read(SampleId id, Clock::time_point now);
+  void note_near_read(std::uint64_t bytes);
   void end_order();
   std::optional<Next> take_next();
   std::optional<Next> first_of_plans();
   bool was_read(const Next& next) const;
   void pass(const Next& next);
+  std::vector<FileRef> take_next_near();
   bool has_room(const Next& next, std::uint64_t room);
   void signal();
   void consume(SampleId id);
@@ -133,8 +137,12 @@ class Prefetch {
   DeclaredOrder order_;
   AheadLedger ahead_;
   PrefetchLimit limit_;
-  unsigned flying_ = 0;
-  std::uint64_t flying_bytes_ = 0;  // the room they will take
+  std::unordered_set<std::uint64_t> flying_;  // being fetched
+  std::uint64_t flying_bytes_ = 0;            // the room they will take
+  unsigned nearing_ = 0;         // bunches being brought near
+  bool waits_for_near_ = false;  // there is no room for more
+  std::size_t read_near_files_ = 0;    // since then
+  std::uint64_t read_near_bytes_ = 0;
   std::uint64_t fetched_ = 0;
   std::uint64_t failed_ = 0;
   bool waits_for_reads_ = false;  // the window is full

@@ -93,17 +93,31 @@ void ReadPath::refuse_as_stale(std::vector<Name> names, BytesWaiter reply) {
 
 void ReadPath::push_rest(const FlightPtr& flight, const Bytes& bytes) {
   if (pages_ == nullptr || fetcher_.unanswered(flight).empty()) return fetcher_.retire(flight);
-  pages_->push({.file = flight->file,
-                .offset = flight->range.offset,
-                .bytes = bytes,
-                .ahead = flight->prefetched,
-                .missing =
-                    [this, flight] {
-                      // Pages that another fetch's readers wait for are locked, perhaps for long: stay away.
-                      if (fetcher_.has_waiting_reader(flight->file.id)) return std::vector<Range>();
-                      return fetcher_.unanswered(flight);
-                    },
-                .done = [this, flight] { fetcher_.retire(flight); }});
+  pages_->push(rest_of(flight, bytes));
+}
+
+std::uint64_t ReadPath::bring_near(std::vector<FileRef> files) {
+  std::uint64_t pushed = 0;
+  fetcher_.bring_from_tier(std::move(files), [&](const FlightPtr& flight, const Bytes& bytes) {
+    pages_->push_here(rest_of(flight, bytes));
+    pushed += bytes.size();
+  });
+  return pushed;
+}
+
+PageTier::Push ReadPath::rest_of(const FlightPtr& flight, const Bytes& bytes) {
+  return {.file = flight->file,
+          .offset = flight->range.offset,
+          .bytes = bytes,
+          .ahead = flight->prefetched,
+          .near = flight->is_near,
+          .missing =
+              [this, flight] {
+                // Pages that another fetch's readers wait for are locked, perhaps for long: stay away.
+                if (fetcher_.has_waiting_reader(flight->file.id)) return std::vector<Range>();
+                return fetcher_.unanswered(flight);
+              },
+          .done = [this, flight] { fetcher_.retire(flight); }};
 }
 
 }  // namespace winnow

@@ -34,9 +34,12 @@ class ReadPath {
   void refuse_as_stale(std::vector<Name> names, BytesWaiter reply);
 
   // Brings a part of a file to the tiers before it is read; as Fetcher::prefetch().
-  bool prefetch(const FileRef& file, Range range, Fetcher::Prefetched done) {
-    return fetcher_.prefetch(file, range, std::move(done));
+  bool prefetch(const FileRef& file, Range range, Fetcher::Prefetched done, bool near = false) {
+    return fetcher_.prefetch(file, range, std::move(done), near);
   }
+  // Brings files that the tier holds to the page cache, which expects them; gives the bytes of those it pushed. Blocks
+  // for both.
+  std::uint64_t bring_near(std::vector<FileRef> files);
   std::uint64_t most_at_once() const { return fetcher_.most_at_once(); }
 
   // Somebody other than a reader met another version of the file, or none: the next open finds what is there now.
@@ -52,6 +55,7 @@ class ReadPath {
   Snapshots::Verdict look_again(const FileRef& file);
   void examine(const FileRef& file, Range asked, int tries_left, BytesWaiter reply);
   void push_rest(const FlightPtr& flight, const Bytes& bytes);
+  PageTier::Push rest_of(const FlightPtr& flight, const Bytes& bytes);
   void note_failed(const FileRef& file, const std::error_code& error);
 
   ByteTier& tier_;

@@ -151,7 +151,7 @@ std::uint64_t Tiers::window_bytes() const {
 }
 
 bool Tiers::has_taken(const FileRef& file) const {
-  if (disk_) return disk_->contains(file);
+  if (disk_ && disk_->contains(file)) return true;
   return in_memory(file.id, file.version.size) || (pages_ != nullptr && pages_->is_coming(file.id));
 }
 
@@ -196,6 +196,30 @@ bool Tiers::has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const {
 
 // Only a file that the kernel knows has pages to be pushed to.
 bool Tiers::can_take(NodeId id) const { return disk_ || (kernel_knows_ && kernel_knows_(id)); }
+
+void Tiers::follow_order(bool is_followed) {
+  if (disk_ && pages_ != nullptr) pages_->push_ahead(!is_followed);
+}
+
+bool Tiers::has_room_near(std::uint64_t bytes) const {
+  if (!disk_ || !by_epoch_ || pages_ == nullptr) return false;
+  return pages_->has_room_ahead(bytes) && pages_->waiting_bytes() + bytes <= PageTier::kMaxWaitingBytes;
+}
+
+void Tiers::bring_near(std::vector<FileRef> held, std::function<void()> done) {
+  std::uint64_t bytes = 0;
+  for (const FileRef& file : held) bytes += file.version.size;
+  pages_->expect(bytes);
+  const bool taken = nearing_.submit(WorkerPool::Urgency::kBackground, 0, [this, bytes, done, held = std::move(held)] {
+    pages_->expect_no_more(bytes - reads_->bring_near(held));
+    done();
+  });
+  if (taken) return;
+  pages_->expect_no_more(bytes);
+  done();
+}
+
+void Tiers::stop() { nearing_.stop(); }
 
 TierShares Tiers::shares() const {
   TierShares shares;

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "cache/disk/disk_tier.h"
+#include "cache/worker_pool.h"
 #include "fs/ahead_store.h"
 #include "fs/lookup_counts.h"
 #include "fs/mount_options.h"
@@ -46,6 +47,7 @@ class Tiers final : public AheadStore {
   void attach(PageTier* pages, ReadPath& reads, std::function<bool(NodeId)> kernel_knows);
 
   bool note_open(SampleId id, std::uint64_t size);  // a reader opened it; true if it finds all of it in memory
+  void stop();  // nothing more is brought near; once readers wait for nothing any more
   void adopt();  // after start and after every refresh; until the first one, nothing is put there ahead
   void set_importance(SampleId id, double importance);
   std::uint64_t window_bytes() const;  // what may wait to be read, as room_for() counts
@@ -62,9 +64,13 @@ class Tiers final : public AheadStore {
   double importance(SampleId id) const override;
   void begin_epoch() override;
   void foresee(SampleId id, Prospect prospect) override;
-  bool fetch(const FileRef& file, Fetcher::Prefetched done) override {
-    return reads_->prefetch(file, {0, file.version.size}, std::move(done));
+  bool fetch(const FileRef& file, bool near, Fetcher::Prefetched done) override {
+    return reads_->prefetch(file, {0, file.version.size}, std::move(done), near);
   }
+  void follow_order(bool is_followed) override;
+  bool is_near(SampleId id, std::uint64_t size) const override { return in_memory(id, size); }
+  bool has_room_near(std::uint64_t bytes) const override;
+  void bring_near(std::vector<FileRef> held, std::function<void()> done) override;
   std::uint64_t waiting_bytes() const;  // fetched, and still to be written or pushed
 
   bool in_memory(SampleId id, std::uint64_t size) const;
@@ -94,6 +100,8 @@ class Tiers final : public AheadStore {
   mutable std::mutex mutex_;  // guards the two below; a leaf lock
   PagedArray<Importance> importance_;
   PagedArray<bool> nobodys_;  // no job expects it
+  // Reads the disk, and pushes: may wait for both, so these threads do nothing else.
+  WorkerPool nearing_{{.name = "winnow-near", .max_threads = 8}};
 };
 
 }  // namespace winnow

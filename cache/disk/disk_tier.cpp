@@ -91,6 +91,44 @@ std::optional<Bytes> DiskTier::read(const FileRef& file, std::uint64_t offset, s
   return Bytes(whole, size);
 }
 
+std::vector<std::optional<Bytes>> DiskTier::read_each(std::span<const FileRef> files) {
+  struct Placed {
+    std::size_t file;
+    Slot slot;
+    std::shared_ptr<std::byte[]> memory;
+  };
+  std::vector<Placed> placed;
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      if (chunks_of(files[i].version.size) != 1) continue;
+      const auto found = find_chunk(files[i], disk_key(files[i].path, files[i].version), 0);
+      if (found && found->slot) placed.push_back({i, *found->slot, nullptr});
+    }
+  }
+  const std::size_t unit = store_.index.geometry().unit_bytes;
+  std::vector<IoPiece> pieces;
+  for (Placed& one : placed) {
+    one.memory = aligned_bytes(one.slot.units() * unit);
+    store_.slabs.place(one.slot.extents, one.memory.get(), pieces);
+  }
+  std::vector<std::optional<Bytes>> bodies(files.size());
+  if (!pieces.empty() && store_.io->read(pieces)) {
+    for (const Placed& one : placed) {
+      const std::span<const std::byte> all(one.memory.get(), one.slot.units() * unit);
+      const auto body = open_slot(all, one.slot.key, one.slot.chunk, one.slot.length, files[one.file].version);
+      if (!body) continue;
+      ++hits_;
+      bodies[one.file] = Bytes(std::shared_ptr<const std::byte[]>(one.memory, body->data()), body->size());
+    }
+  }
+  // What did not check out, is still to be written, or lies in several chunks.
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!bodies[i]) bodies[i] = read(files[i]);
+  }
+  return bodies;
+}
+
 std::optional<DiskTier::Found> DiskTier::find_chunk(const FileRef& file, const DiskKey& key,
                                                     std::uint32_t chunk) const {
   if (const auto slot = ledger_.find(key, chunk)) {

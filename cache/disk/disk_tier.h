@@ -78,6 +78,7 @@ class DiskTier final : public ByteTier {
   // Cut off at the file's end. What is still to be written is there already.
   std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) override;
   std::optional<Bytes> read(const FileRef& file) { return read(file, 0, file.version.size); }
+  std::vector<std::optional<Bytes>> read_each(std::span<const FileRef> files) override;  // small ones together
   std::uint64_t held_from(const FileRef& file, std::uint64_t offset, std::uint64_t size) const override;
   std::uint64_t piece_bytes() const override { return disk_format::kChunkBytes; }
   bool contains(const FileRef& file) const {  // all of it

@@ -22,7 +22,8 @@ import urllib.request
 import raw_disk
 from mounts import CLEAN_ENVIRONMENT, Workspace, is_mounted, memory_of, wait_until
 from remote_reader import shares_of
-from remote_targets import BANDWIDTH, COLD_DECLARED, DECLARED, IN_MEMORY, LATENCY_MS, WORKERS, print_table
+from remote_targets import (BANDWIDTH, COLD_DECLARED, DECLARED, IN_MEMORY, LATENCY_MS, WARM_DECLARED, WORKERS,
+                            print_table)
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 PROJECT = os.path.dirname(os.path.dirname(HERE))
@@ -122,6 +123,7 @@ class Winnow(Mount):
     name = "winnow"
     warm_rounds = 7  # short ones, each at the mercy of the moment
     memory = 2 << 20
+    memory_in_order = 8 << 20  # what is read next comes here, if somebody tells what that is
 
     def room(self):
         """Of the budget, most is disk."""
@@ -269,12 +271,15 @@ def plans_of(kind, share):
         return [["first", "second", "third"] + ([DECLARED] if issubclass(kind, Winnow) else [])]
     if kind is WinnowInMemory:
         return [["cold"]]
-    return [["cold"] + kind.warm_rounds * ["warm"]] + ([[COLD_DECLARED]] if kind is Winnow else [])
+    declared = [[COLD_DECLARED] + kind.warm_rounds * [WARM_DECLARED]] if kind is Winnow else []
+    return [["cold"] + kind.warm_rounds * ["warm"]] + declared
 
 
 def measure_mount(kind, space, origin, share, data_bytes, compute, names):
     tag = f"{kind.name}-{compute}-{share}-{names[0]}".replace(" ", "-")
     mount = kind(space, origin, int(data_bytes * share), tag)
+    if names[0] == COLD_DECLARED:
+        mount.memory = mount.memory_in_order
     rows = []
     mount.start()
     try:
@@ -283,7 +288,7 @@ def measure_mount(kind, space, origin, share, data_bytes, compute, names):
             if number > 0:
                 drop_pages()
             held = mount.held_files() if isinstance(mount, Winnow) else None
-            if name in (DECLARED, COLD_DECLARED):
+            if name in (DECLARED, COLD_DECLARED, WARM_DECLARED):
                 mount.declare(listed, number + 1, space)
             row = epoch(mount, listed, number + 1, compute, share < 1)
             rows.append({"what": kind.name, "cache": share, "epoch": name, "compute": compute, "files": files,

@@ -2,8 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <future>
+#include <map>
+#include <semaphore>
+#include <set>
 #include <thread>
 
 #include "cache/directory_source.h"
@@ -155,6 +159,109 @@ TEST_F(FetcherPrefetchTest, StoppingTellsAlsoThoseThatNeverBegan) {
   for (const std::uint64_t i : {1, 2, 3}) EXPECT_EQ(endings[i].times(), 1) << i;
   EXPECT_TRUE(prefetch(4));
   EXPECT_EQ(endings[4].wait(), Brought::kNothing) << "after the end, too";
+}
+
+// A tier that holds whatever it is told to, and whose reads of several files wait to be let go.
+class HeldTier final : public ByteTier {
+ public:
+  explicit HeldTier(std::function<std::string(SampleId)> content) : content_(std::move(content)) {}
+  std::optional<Bytes> read(const FileRef& file, std::uint64_t offset, std::uint64_t size) override {
+    const std::lock_guard lock(mutex_);
+    if (!held_.contains(value(file.id))) return std::nullopt;
+    const std::string text = content_(file.id);
+    const std::shared_ptr<std::byte[]> data(new std::byte[text.size()]);
+    std::memcpy(data.get(), text.data(), text.size());
+    return Bytes(data, text.size()).part(offset, size);
+  }
+  std::vector<std::optional<Bytes>> read_each(std::span<const FileRef> files) override {
+    asked_.release();
+    go_on_.acquire();
+    return ByteTier::read_each(files);
+  }
+  std::uint64_t held_from(const FileRef&, std::uint64_t, std::uint64_t) const override { return 0; }
+  void write(const FileRef&, std::uint64_t, const Bytes&) override {}
+  void touch(SampleId) override {}
+  std::uint64_t piece_bytes() const override { return kMiB; }
+
+  void hold(std::uint64_t id, bool is_held) {
+    const std::lock_guard lock(mutex_);
+    is_held ? (void)held_.insert(id) : (void)held_.erase(id);
+  }
+  void wait_until_asked() { asked_.acquire(); }
+  void go_on() { go_on_.release(); }
+
+ private:
+  const std::function<std::string(SampleId)> content_;
+  std::mutex mutex_;
+  std::set<std::uint64_t> held_;
+  std::counting_semaphore<> asked_{0}, go_on_{0};
+};
+
+struct FetcherNearTest : FetcherPrefetchTest {
+  FetcherNearTest() {
+    for (const std::uint64_t i : {1, 2, 3}) tier.hold(i, true);
+    fetcher = std::make_unique<Fetcher>(source, tier, FetchOptions{.threads = 4}, nullptr);
+  }
+  // On a thread of its own, as it blocks; joined by end().
+  void bring(std::vector<std::uint64_t> which) {
+    std::vector<FileRef> files;
+    for (const std::uint64_t i : which) files.push_back(ref(i));
+    thread = std::thread([this, files] {
+      fetcher->bring_from_tier(files, [this](const FlightPtr& flight, const Bytes& bytes) {
+        landed[value(flight->file.id)] = text_of(bytes);
+        fetcher->retire(flight);
+      });
+    });
+    tier.wait_until_asked();
+  }
+  void end() {
+    tier.go_on();
+    thread.join();
+  }
+
+  HeldTier tier{[this](SampleId id) { return content(value(id)); }};
+  std::map<std::uint64_t, std::string> landed;
+  std::thread thread;
+};
+
+TEST_F(FetcherNearTest, BringsWhatTheTierHolds) {
+  bring({1, 2, 3});
+  end();
+  EXPECT_EQ(landed.size(), 3u);
+  for (const auto& [id, text] : landed) EXPECT_EQ(text, content(id));
+  EXPECT_EQ(source.reads(), 0);
+}
+
+TEST_F(FetcherNearTest, AReaderWhoComesMeanwhileBoards) {
+  bring({1, 2});
+  fetcher->read(ref(2), {7, 5}, first.waiter());
+  end();
+  EXPECT_EQ(first.text(), content(2).substr(7, 5));
+  EXPECT_EQ(source.reads(), 0);
+  EXPECT_EQ(fetcher->counts().in_flight, 0u);
+}
+
+TEST_F(FetcherNearTest, WhatIsBeingFetchedIsLeftAlone) {
+  source.stall();
+  fetcher->read(ref(4), {0, 5}, first.waiter());
+  ASSERT_TRUE(source.wait_for_stalled(1));
+  bring({4, 1});
+  end();
+  EXPECT_EQ(landed.size(), 1u);
+  EXPECT_TRUE(landed.contains(1));
+  source.release();
+  EXPECT_EQ(first.text(), content(4).substr(0, 5));
+  EXPECT_EQ(source.reads(), 1);
+}
+
+TEST_F(FetcherNearTest, WhatTheTierLostComesFromTheSourceForWhoBoarded) {
+  bring({1, 2});
+  fetcher->read(ref(2), {0, 5}, first.waiter());
+  tier.hold(2, false);
+  end();
+  EXPECT_EQ(first.text(), content(2).substr(0, 5));
+  EXPECT_TRUE(landed.contains(1));
+  EXPECT_EQ(source.reads(), 1);
 }
 
 // A large file beside a disk tier, asked for as the kernel does: by requests that do not end where chunks do.

@@ -175,17 +175,17 @@ TEST_F(FlightTableTest, AReaderWaitsOnlyWhileItsFlightIsAloft) {
 
 TEST_F(FlightTableTest, WhatIsBookedAheadIsBookedOnce) {
   int told = 0;
-  const FlightPtr flight = table.book(kFile, whole(), [&](Brought) { ++told; });
+  const FlightPtr flight = table.book(kFile, whole(), false, [&](Brought) { ++told; });
   ASSERT_NE(flight, nullptr);
   EXPECT_TRUE(flight->prefetched);
-  EXPECT_EQ(table.book(kFile, {2, 3}, [&](Brought) { ++told; }), nullptr);
+  EXPECT_EQ(table.book(kFile, {2, 3}, false, [&](Brought) { ++told; }), nullptr);
   EXPECT_EQ(table.aloft(), 1u);
   EXPECT_FALSE(table.has_waiting_reader(kFile.id)) << "nobody has asked for it";
   EXPECT_EQ(told, 0);
 }
 
 TEST_F(FlightTableTest, TheFirstToBoardAFlightThatHasNotBegunSeesToIt) {
-  const FlightPtr flight = table.book(kFile, whole(), [](Brought) {});
+  const FlightPtr flight = table.book(kFile, whole(), false, [](Brought) {});
   EXPECT_EQ(board(kFile, {2, 3}, first), flight);
   EXPECT_EQ(board(kFile, {5, 2}, second), nullptr);
   EXPECT_TRUE(table.has_waiting_reader(kFile.id));
@@ -197,7 +197,7 @@ TEST_F(FlightTableTest, TheFirstToBoardAFlightThatHasNotBegunSeesToIt) {
 }
 
 TEST_F(FlightTableTest, NobodySeesToAFlightThatHasBegun) {
-  const FlightPtr flight = table.book(kFile, whole(), [](Brought) {});
+  const FlightPtr flight = table.book(kFile, whole(), false, [](Brought) {});
   table.begin(flight, kNow);
   EXPECT_EQ(board(kFile, {2, 3}, first), nullptr);
   table.land(flight, errno_error(EACCES));
@@ -206,7 +206,7 @@ TEST_F(FlightTableTest, NobodySeesToAFlightThatHasBegun) {
 
 TEST_F(FlightTableTest, WhoBoardsAPrefetchHasItsOwnTime) {
   using std::chrono::seconds;
-  const FlightPtr flight = table.book(kFile, whole(), [](Brought) {});
+  const FlightPtr flight = table.book(kFile, whole(), false, [](Brought) {});
   table.begin(flight, kNow - seconds(100));
   EXPECT_EQ(table.waiting_since(*flight), kNow - seconds(100));
   board(kFile, {2, 3}, first);
@@ -219,7 +219,7 @@ TEST_F(FlightTableTest, WhoBoardsAPrefetchHasItsOwnTime) {
 
 TEST_F(FlightTableTest, AFlightThatWaitsForItsTurnForNobodyDoesNotExpire) {
   Brought brought = Brought::kFromSource;
-  FlightPtr flight = table.book(kFile, whole(), [&](Brought what) { brought = what; });
+  FlightPtr flight = table.book(kFile, whole(), false, [&](Brought what) { brought = what; });
   table.expire(kNow + std::chrono::hours(1), errno_error(EIO));
   EXPECT_EQ(table.aloft(), 1u);
   table.expire(FlightTable::Clock::time_point::max(), errno_error(EIO));

@@ -47,6 +47,18 @@ TEST(PrefetchLimit, ASourceThatIsSlowForGoodIsTheNewNormal) {
   EXPECT_EQ(limit.value(), 32u);
 }
 
+TEST(PrefetchLimit, ANewPaceIsFoundOutSoon) {
+  PrefetchLimit limit(32);
+  answer(limit, 1000, 200);
+  unsigned least = 32;
+  int needed = 0;
+  for (; needed < 3000 && (least > 2 || limit.value() < 32); ++needed) {
+    limit.on_success(25ms);
+    least = std::min(least, limit.value());
+  }
+  EXPECT_LE(needed, 1000) << "one at a time, each of these takes as long as its answer";
+}
+
 TEST(PrefetchLimit, AnUnevenSourceIsNoSlowOne) {
   PrefetchLimit limit(32);
   for (int i = 0; i < 20'000; ++i) {

@@ -45,7 +45,7 @@ class FakeStore final : public AheadStore {
     const std::lock_guard lock(mutex);
     prospects[value(id)] = prospect;
   }
-  bool fetch(const FileRef& file, Fetcher::Prefetched done) override {
+  bool fetch(const FileRef& file, bool, Fetcher::Prefetched done) override {
     const std::lock_guard lock(mutex);
     fetched.push_back(file.path);
     waiting.push_back([this, id = file.id, done = std::move(done)](bool well) {
@@ -57,6 +57,23 @@ class FakeStore final : public AheadStore {
     });
     most_waiting = std::max(most_waiting, waiting.size());
     return true;
+  }
+
+  void follow_order(bool is_followed) override { follows = is_followed; }
+  bool is_near(SampleId id, std::uint64_t) const override {
+    const std::lock_guard lock(mutex);
+    return std::find(near.begin(), near.end(), id) != near.end();
+  }
+  bool has_room_near(std::uint64_t bytes) const override {
+    const std::lock_guard lock(mutex);
+    return near.size() * kFileBytes + bytes <= room_near;
+  }
+  void bring_near(std::vector<FileRef> files, std::function<void()> done) override {
+    {
+      const std::lock_guard lock(mutex);
+      for (const FileRef& file : files) near.push_back(file.id);
+    }
+    done();
   }
 
   void hold(SampleId id, bool is_held) {
@@ -84,6 +101,9 @@ class FakeStore final : public AheadStore {
   std::atomic<std::uint64_t> room{~std::uint64_t{0}};
   std::atomic<bool> names_are_known{true};
   std::atomic<bool> takes{true};
+  std::atomic<bool> follows{false};
+  std::atomic<std::uint64_t> room_near{0};
+  std::vector<SampleId> near;  // in the order in which they were brought
   std::map<std::uint64_t, Prospect> prospects;
   std::set<std::uint64_t> held;
   std::vector<std::string> fetched;

@@ -266,6 +266,29 @@ def test_a_declared_order_with_tracking_is_fetched_in_that_order(origin, bucket,
     wait_until(lambda: mounted.status()["prefetch"]["declared_files_left"] == 0, "the order was read")
 
 
+def test_of_a_declared_order_the_disk_brings_to_memory_what_is_read_next(origin, bucket, place, mount_s3):
+    mounted = mount_s3(origin, "--disk", "64M", "--memory", "8M")
+    mounted.winnow("warm", mounted.path)
+    run(["find", mounted.path, "-type", "f"])  # only what the kernel knows can be pushed to it
+    order = list(bucket)
+    random.Random(5).shuffle(order)
+    path = place.root / "order.txt"
+    path.write_text("\n".join(order))
+    pushed = mounted.status()["memory"]["pushed_files"]
+    mounted.winnow("hint", path, mounted.path)
+    wait_until(lambda: mounted.status()["memory"]["pushed_files"] - pushed >= 40, "what is read first is brought")
+    assert mounted.status()["memory"]["pushed_files"] - pushed < FILES // 2, "not more than memory is for"
+
+    def read_all():
+        for key in order:
+            assert (mounted / key).read_bytes() == bucket[key]
+            time.sleep(0.005 * SLOWDOWN)  # a reader that the disk can keep ahead of
+    reads = mounted.requests_of(read_all)["read"]
+    assert reads <= FILES // 5, "the others found their bytes in memory"
+    assert origin.gets() == FILES
+    assert mounted.status()["memory"]["page_cache_high_water_bytes"] <= (8 << 20) + SIZE, "past by less than a file"
+
+
 def test_an_order_whose_reader_died_makes_way_for_the_next_job(origin, bucket, place, mount_s3):
     mounted = mount_s3(origin, "--disk", str(80 * SIZE), "--memory", "1M")
     order = sorted(bucket)[:120]
