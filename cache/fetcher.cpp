@@ -97,8 +97,8 @@ void Fetcher::bring_from_tier(std::vector<FileRef> files, const Landed& landed) 
       flights_.land(flights[i], *bytes[i]);
       landed(flights[i], *bytes[i]);
       bytes[i].reset();
-    } else if (!pool_.submit(WorkerPool::Urgency::kBackground, files[i].version.size,
-                             [this, flight = flights[i]] { fetch(flight); })) {  // lost meanwhile, and perhaps boarded
+    } else if (!pool_.submit(WorkerPool::Urgency::kDemand, files[i].version.size,
+                             [this, flight = flights[i]] { fetch(flight); })) {  // lost, and perhaps boarded meanwhile
       flights_.land(flights[i], errno_error(EIO));
     }
   }

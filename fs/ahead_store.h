@@ -33,6 +33,7 @@ class AheadStore {
   // Where there is a disk and the order of reads is known, what will be read soon is brought near, into memory. While an
   // order is followed, nothing else comes there ahead of its reader.
   virtual void follow_order(bool is_followed) = 0;
+  virtual bool can_come_near(NodeId id) const = 0;                  // the kernel knows it
   virtual bool is_near(SampleId id, std::uint64_t size) const = 0;  // all of it
   virtual bool has_room_near(std::uint64_t bytes) const = 0;        // never, if there is no disk
   virtual void bring_near(std::vector<FileRef> held, std::function<void()> done) = 0;  // `done`: once, from any thread

@@ -39,6 +39,7 @@ class DeclaredOrder {
   // The same for bringing what was fetched near to its readers; it never goes before fetching.
   std::optional<SampleId> next_near() const;
   void pass_near() { ++next_near_; }
+  bool readers_are_past_near() const { return next_near_ + kReadersApart < furthest_; }
   bool fetches_near() const { return next_ < next_near_ + kSoon; }  // what is fetched next is read soon
 
   void note_read(SampleId id, Clock::time_point now);

@@ -296,7 +296,8 @@ void Prefetch::finished(const Next& next, const FileRef& file, Clock::time_point
   signal();
 }
 
-// Of the order, in order; what is still being fetched is waited for, what was not kept is passed over.
+// Of the order, in order. What is still being fetched is waited for, and names that the kernel does not know yet; what was
+// not kept is passed over.
 std::vector<FileRef> Prefetch::take_next_near() {
   const auto tree = snapshots_.tree();
   std::vector<FileRef> bunch;
@@ -309,7 +310,13 @@ std::vector<FileRef> Prefetch::take_next_near() {
     if (!id || flying_.contains(value(*id))) break;
     const auto node = tree->find(node_of(*id));
     const std::uint64_t size = node ? node->stat.version.size : 0;
-    if (node && !order_.was_read(*id) && store_.holds(*id, size) && !store_.is_near(*id, size)) {
+    const bool is_far = node && !order_.was_read(*id) && store_.holds(*id, size) && !store_.is_near(*id, size);
+    const bool is_known = is_far && store_.can_come_near(node->id);
+    if (is_far && !is_known && !order_.readers_are_past_near()) {
+      look_again_soon_ = true;
+      break;
+    }
+    if (is_known) {
       waits_for_near_ = !store_.has_room_near(bytes + size);
       if (waits_for_near_) break;
       bunch.push_back({*id, tree->path(*node), node->stat.version});

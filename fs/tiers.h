@@ -68,6 +68,7 @@ class Tiers final : public AheadStore {
     return reads_->prefetch(file, {0, file.version.size}, std::move(done), near);
   }
   void follow_order(bool is_followed) override;
+  bool can_come_near(NodeId id) const override { return kernel_knows_ && kernel_knows_(id); }
   bool is_near(SampleId id, std::uint64_t size) const override { return in_memory(id, size); }
   bool has_room_near(std::uint64_t bytes) const override;
   void bring_near(std::vector<FileRef> held, std::function<void()> done) override;

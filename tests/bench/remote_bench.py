@@ -12,6 +12,7 @@ import http.client
 import itertools
 import json
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -79,7 +80,8 @@ class Mount:
             raise SystemExit(f"{self.name} did not mount")
 
     def stop(self):
-        subprocess.run(["umount", self.path], check=False, capture_output=True)
+        if subprocess.run(["umount", self.path], check=False, capture_output=True).returncode != 0:
+            subprocess.run(["umount", "-l", self.path], check=False, capture_output=True)  # somebody holds it
         if self.process is not None:
             if not wait_until(lambda: self.process.poll() is not None, 10):
                 self.process.kill()
@@ -210,13 +212,26 @@ class Peak:
         self.thread.join()
 
 
+def read_as_a_job(words):
+    """In a process group of its own, which ends with us: its readers would keep the mount busy."""
+    reader = subprocess.Popen(words, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    try:
+        out, _ = reader.communicate()
+    except BaseException:
+        os.killpg(reader.pid, signal.SIGKILL)
+        raise
+    if reader.returncode != 0:
+        raise SystemExit(f"the reader failed: {words}")
+    return out
+
+
 def epoch(mount, listed, seed, compute, drop):
     idle_gets = mount.origin.gets() - mount.counted
     pid = mount.pid()
     all_before, stolen_before = processor_ticks()
     with Peak(mount.disk_bytes) as disk, Peak(lambda: memory_of(pid)["peak_mb"]) as rss:
         words = [sys.executable, f"{HERE}/remote_reader.py", listed, str(WORKERS), str(seed), str(compute), str(int(drop))]
-        out = subprocess.run(words, check=True, capture_output=True, text=True, start_new_session=True).stdout.split()
+        out = read_as_a_job(words).split()
     all_ticks, stolen = processor_ticks()
     before, mount.counted = mount.counted, mount.origin.gets()
     return {"stolen": (stolen - stolen_before) / max(1, all_ticks - all_before), "seconds": float(out[0]), "bytes": int(out[1]), "gets": mount.counted - before, "idle_gets": idle_gets,

@@ -60,6 +60,7 @@ class FakeStore final : public AheadStore {
   }
 
   void follow_order(bool is_followed) override { follows = is_followed; }
+  bool can_come_near(NodeId) const override { return names_near_are_known; }
   bool is_near(SampleId id, std::uint64_t) const override {
     const std::lock_guard lock(mutex);
     return std::find(near.begin(), near.end(), id) != near.end();
@@ -102,6 +103,7 @@ class FakeStore final : public AheadStore {
   std::atomic<bool> names_are_known{true};
   std::atomic<bool> takes{true};
   std::atomic<bool> follows{false};
+  std::atomic<bool> names_near_are_known{true};
   std::atomic<std::uint64_t> room_near{0};
   std::vector<SampleId> near;  // in the order in which they were brought
   std::map<std::uint64_t, Prospect> prospects;

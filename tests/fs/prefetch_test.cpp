@@ -200,6 +200,17 @@ TEST_F(PrefetchNearTest, WhatIsReadSoonIsFetchedThoughTheDiskHasNoRoom) {
   EXPECT_EQ(fetched(), 2u) << "the third is not read soon";
 }
 
+TEST_F(PrefetchNearTest, NamesThatTheKernelDoesNotKnowYetAreWaitedFor) {
+  store.names_near_are_known = false;
+  start();
+  prefetch->declare(order);
+  finish_all();
+  EXPECT_TRUE(brought().empty());
+  store.names_near_are_known = true;
+  finish_until([&] { return brought().size() == 20; });
+  EXPECT_EQ(brought(), part(0, 20));
+}
+
 TEST_F(PrefetchNearTest, NotWithoutTracking) {
   start({.at_once = 8, .window_bytes = 1 << 30, .tracked = false});
   prefetch->declare(order);
