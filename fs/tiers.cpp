@@ -210,10 +210,11 @@ void Tiers::bring_near(std::vector<FileRef> held, std::function<void()> done) {
   std::uint64_t bytes = 0;
   for (const FileRef& file : held) bytes += file.version.size;
   pages_->expect(bytes);
-  const bool taken = nearing_.submit(WorkerPool::Urgency::kBackground, 0, [this, bytes, done, held = std::move(held)] {
-    pages_->expect_no_more(bytes - reads_->bring_near(held));
-    done();
-  });
+  const bool taken = nearing_.submit(WorkerPool::Urgency::kBackground, 0,
+                                     [this, bytes, done, held = std::move(held)]() mutable {
+                                       pages_->expect_no_more(bytes - reads_->bring_near(std::move(held)));
+                                       done();
+                                     });
   if (taken) return;
   pages_->expect_no_more(bytes);
   done();

@@ -1,5 +1,6 @@
 """How long the disk itself takes for what readers read of it: as many direct reads of the same sizes, at random places of
-one file, by as many processes. Nothing that reads every file once can be faster."""
+one file, by as many processes. Nothing that reads a file when it is asked for can be faster; who knows what will be asked
+for can, with more reads under way."""
 import mmap
 import multiprocessing
 import os

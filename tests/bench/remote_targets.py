@@ -82,9 +82,10 @@ def targets(rows, sizes, disk_s, share):
             theirs, theirs_warm = find(rows, peer, 1.0, "cold", compute), find(rows, peer, 1.0, "warm", compute)
             if ours and theirs:
                 faster(f"cold, compute {compute}: x {peer}", theirs, ours, 6, cold_bound)
-                for what, row in (("warm from disk", warm), ("warm from disk, order declared", warm_declared)):
-                    faster(f"{what}, compute {compute}: x {peer}", theirs_warm, row, 10, max(compute_s, 0.001),
-                           theirs_warm["seconds"] / max(compute_s, disk_s))
+                faster(f"warm from disk, compute {compute}: x {peer}", theirs_warm, warm, 10, max(compute_s, 0.001),
+                       theirs_warm["seconds"] / max(compute_s, disk_s))
+                faster(f"warm from disk, order declared, compute {compute}: x {peer}", theirs_warm, warm_declared, 10,
+                       max(compute_s, 0.001))
         peers = [find(rows, peer, share, "third", compute) for peer in ("rclone", "s3fs")]
         peers = [row["seconds"] for row in peers if row]
         for what in ("winnow", IN_MEMORY) if peers else ():
@@ -128,7 +129,7 @@ def print_table(rows, sizes, disk_s, share):
         print(f"| {row['what']} | {row['cache']:.0%} | {row['epoch']} | {row['compute']} ms | {row['seconds']:.1f} | {bounds} | "
               f"{row['gets']} ({row['idle_gets']}) | {held} | {row['disk_mb']:.0f} | {row['rss_mb']:.0f} | "
               f"{row['stolen']:.0%} |")
-    print("\nBest: what can be had at all: of warm epochs, by the disk alone; else by a model of the origin, the disk and the readers, if "
+    print("\nBest: what can be had at all: of warm epochs, by the disk alone, if each reader reads it when it needs it; else by a model of the origin, the disk and the readers, if "
           "nobody knows what is read next\nand the smallest files are fetched first.\n\n"
           "| target | measured | limit | | best |\n|---|---|---|---|---|")
     checked, unchecked = targets(rows, sizes, disk_s, share)
