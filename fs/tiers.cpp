@@ -197,8 +197,9 @@ bool Tiers::has_room_in_order(std::uint64_t ahead, std::uint64_t bytes) const {
 // Only a file that the kernel knows has pages to be pushed to.
 bool Tiers::can_take(NodeId id) const { return disk_ || can_come_near(id); }
 
+// Where nothing is brought near, memory goes on taking in what is fetched.
 void Tiers::follow_order(bool is_followed) {
-  if (disk_ && pages_ != nullptr) pages_->push_ahead(!is_followed);
+  if (disk_ && by_epoch_ && pages_ != nullptr) pages_->push_ahead(!is_followed);
 }
 
 bool Tiers::has_room_near(std::uint64_t bytes) const {

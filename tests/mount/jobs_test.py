@@ -289,6 +289,16 @@ def test_of_a_declared_order_the_disk_brings_to_memory_what_is_read_next(origin,
     assert mounted.status()["memory"]["page_cache_high_water_bytes"] <= (8 << 20) + SIZE, "past by less than a file"
 
 
+@pytest.mark.parametrize("policy", ["importance", "2-random", "lru", "none"])
+def test_whatever_the_policy_memory_takes_in_what_an_order_names(origin, bucket, place, mount_s3, policy):
+    mounted = mount_s3(origin, *DISK, "--policy", policy)
+    run(["find", mounted.path, "-type", "f"])
+    path = place.root / "order.txt"
+    path.write_text("\n".join(bucket))
+    mounted.winnow("hint", path, mounted.path)
+    wait_until(lambda: mounted.status()["memory"]["pushed_files"] >= FILES // 2, "what is ordered comes to memory")
+
+
 def test_an_order_whose_reader_died_makes_way_for_the_next_job(origin, bucket, place, mount_s3):
     mounted = mount_s3(origin, "--disk", str(80 * SIZE), "--memory", "1M")
     order = sorted(bucket)[:120]
